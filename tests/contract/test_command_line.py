@@ -101,7 +101,7 @@ async def test_application_is_managed_from_its_submission_to_its_deletion(
     assert (code, out) == (ExitCode.SUCCESS, "")
     await write_state(server_with_definitions, "pi", "Submitted", "Succeeded", "ResourceReleased")
     code, out, _ = await run("cleanup", "--older-than", "0s")
-    assert (code, out.startswith(f"{NAME} deleted (ResourceReleased, ended ")) == (ExitCode.SUCCESS, True)
+    assert (code, out.startswith(f"{NAME} deleted (Succeeded, ended ")) == (ExitCode.SUCCESS, True)
     assert (await run("submit", manifest))[0] == ExitCode.SUCCESS
     assert await run("delete", "-l", "team=a", "--wait") == (ExitCode.SUCCESS, f"{NAME} deleted\n", "")
     code, _, err = await run("delete", "-l", "team=a")

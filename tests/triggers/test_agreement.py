@@ -44,6 +44,12 @@ async def succeed_unseen(application: Application) -> None:
     application.enter("FAILED", message="failed to submit spark application: driver pod already exist")
 
 
+async def run_unseen(application: Application) -> None:
+    """Run, while the operator reports that it could not create the driver again."""
+    application.start()
+    application.enter("FAILED", message="failed to submit spark application: driver pod already exist")
+
+
 @pytest.fixture
 def serve(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[Dialect], ScriptedCluster]]:
     stack = []
@@ -121,8 +127,9 @@ def test_each_surface_gives_the_same_answer(
         main([verb, "pi"])
         captured = capsys.readouterr()
         found[verb] = captured.out + captured.err
-    main(["list"])
-    found["list"] = capsys.readouterr().out
+    for words in (["list"], ["timeline", "pi"], ["cleanup", "--older-than", "0s", "--dry-run"]):
+        main(words)
+        found[words[0]] = capsys.readouterr().out
     main(["list", "--failure", "infrastructure"] if kind else ["list", "--state", "succeeded"])
     found["filtered list"] = capsys.readouterr().out
 
@@ -131,3 +138,31 @@ def test_each_surface_gives_the_same_answer(
     assert (completion.state, completion.reason) == (state, event["reason"])
     assert [verb for verb in ("status", "describe", "list", "filtered list") if outcome not in found[verb]] == []
     assert ("was deleted while it ran" if kind else "The application succeeded") in found["wait"]
+    assert f"would be deleted ({event['outcome']}, " in found["cleanup"]
+    assert f"jobs/pi: {outcome}" in found["timeline"]
+    assert ("✗" in found["timeline"], f" {state}\n" in found["timeline"]) == (bool(kind), True)
+
+
+def test_each_surface_shows_a_live_driver(
+    serve: Callable[[Dialect], ScriptedCluster], capsys: pytest.CaptureFixture[str]
+) -> None:
+    cluster = serve(KUBEFLOW)
+    cluster.script = stay_submitted
+    cluster.create("pi")
+    cluster.play(run_unseen)
+
+    def read(*words: str) -> str:
+        main([*words])
+        captured = capsys.readouterr()
+        return " ".join(f"{captured.out} {captured.err}".split())
+
+    sentence = "perator reports FAILED (failed to submit spark application: driver pod already exist), but a driver pod"
+    assert [verb for verb in ("status", "describe") if sentence not in read(verb, "pi")] == []
+    for words in (["status", "pi"], ["describe", "pi"], ["list"]):
+        assert "RUNNING (reported FAILED)" in read(*words)
+    shown = [
+        word for word in ("waiting", "running", "ended", "failed") if " pi " in f" {read('list', '--state', word)}"
+    ]
+    assert shown == ["running"]
+    assert "✗" not in read("timeline", "pi")
+    assert "no application" in read("cleanup", "--older-than", "0s")

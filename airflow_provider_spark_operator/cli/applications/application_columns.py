@@ -116,7 +116,9 @@ class ApplicationFilter:
 
     def accepts(self, summary: ApplicationSummary) -> bool:
         """Return whether the list shows an application. The age of an application without a time is unknown."""
-        words = {summary.state.lower(), summary.phase.lower(), summary.verdict.outcome.lower()}
+        words = {summary.state.lower(), summary.phase.lower()}
+        if summary.phase is Phase.ENDED:  # before, the outcome is Waiting, which is also a phase
+            words.add(summary.verdict.outcome.lower())
         return (
             (not self.states or not words.isdisjoint(self.states))
             and (self.failure is None or summary.verdict.failure_kind == self.failure)

@@ -114,7 +114,7 @@ async def _clean_up(
         summary, now = census.summarize(resource), client.get_time()
         end = summary.ended or summary.created or now
         place = f" in namespace {reference.namespace}" if all_namespaces else ""
-        details = f"{place} ({summary.state}, ended {format_duration(now - end)} ago)"
+        details = f"{place} ({summary.verdict.outcome}, ended {format_duration(now - end)} ago)"
         try:
             await client.delete(
                 reference.resource,

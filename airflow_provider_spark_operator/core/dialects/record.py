@@ -33,6 +33,7 @@ class Dialect:
         versions: Supported versions, the newest first. Their documents differ only in the apiVersion.
         states: The states, in the order of the lifecycle.
         ended_states: The states of an application that has ended.
+        running: The state of an application whose driver runs.
         success: The state of a successful application.
         application_label: The label of the pods that contains the name of the application.
         owned_driver: Whether the driver pod always has the application as its owner.
@@ -78,6 +79,7 @@ class Dialect:
     versions: tuple[str, ...]
     states: tuple[str, ...]
     ended_states: frozenset[str]
+    running: str
     success: str
     application_label: str
     owned_driver: bool

@@ -1,11 +1,11 @@
 """The summary of an application: what a list shows in one row."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from airflow_provider_spark_operator.core.dialects.dialect import dialect_of
+from airflow_provider_spark_operator.core.dialects.dialect import dialect_of, read_progress
 from airflow_provider_spark_operator.core.dialects.progress import Phase, Progress, find_last_stop
 from airflow_provider_spark_operator.core.kubernetes import names, pods
 from airflow_provider_spark_operator.core.kubernetes.times import read_time
@@ -78,7 +78,8 @@ class ApplicationSummary:
         is_held: Whether `spec.suspend` or a queue of Kueue may hold it before its driver is requested.
         queue: The queue of Kueue in its labels. Empty if there is none.
         is_deleting: Whether its deletion has been requested.
-        obstacle: What keeps it from running, in one or two words. Empty if nothing is known to.
+        obstacle: What keeps it from running, or which other state its operator reports while a driver runs, in one or
+            two words. Empty if nothing is known.
     """
 
     name: str
@@ -122,11 +123,7 @@ def summarize(
         events: Events of its namespace, among them those about the driver pod.
         controller_lost: Whether the controller that manages the application does not run.
     """
-    dialect = dialect_of(resource.get("apiVersion"))
-    seen = dialect.read_progress(resource)
-    if all_pods is not None:
-        drivers = select_pods(resource, all_pods, names.ROLE_DRIVER)
-        seen = add_driver_facts(confirm_end(seen, resource, drivers), resource, drivers, events)
+    dialect, seen = dialect_of(resource.get("apiVersion")), read_judged_progress(resource, all_pods, events)
     metadata = pods.get_object(resource.get("metadata"))
     created, ended = read_time(metadata.get("creationTimestamp")), find_end(seen)
     until = ended if has_ended(seen) else now
@@ -158,6 +155,17 @@ def summarize(
     )
 
 
+def read_judged_progress(
+    resource: KubernetesObject, all_pods: Iterable[KubernetesObject] | None, events: Collection[KubernetesObject] = ()
+) -> Progress:
+    """Return the progress of an application according to its status, its driver pods and Events. See `summarize`."""
+    seen = read_progress(resource)
+    if all_pods is None:
+        return seen
+    drivers = select_pods(resource, all_pods, names.ROLE_DRIVER)
+    return add_driver_facts(confirm_end(seen, resource, drivers), resource, drivers, events)
+
+
 def _name_obstacle(
     resource: KubernetesObject,
     seen: Progress,
@@ -165,6 +173,8 @@ def _name_obstacle(
     events: Collection[KubernetesObject],
     now: datetime,
 ) -> str:
+    if seen.phase is Phase.RUNNING and seen.driver_read:
+        return f"reported {read_progress(resource).state}"
     if seen.phase is Phase.RUNNING:
         return name_executor_obstacle(select_executors(resource, all_pods, seen.application_id))
     if seen.phase is not Phase.WAITING:

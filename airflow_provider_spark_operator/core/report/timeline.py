@@ -4,8 +4,10 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
+from itertools import takewhile
 
 from airflow_provider_spark_operator.core.dialects.dialect import dialect_of
+from airflow_provider_spark_operator.core.dialects.progress import Progress, StateEntry
 from airflow_provider_spark_operator.core.kubernetes import pods
 from airflow_provider_spark_operator.core.kubernetes.names import ROLE_DRIVER
 from airflow_provider_spark_operator.core.report.attempts import Attempt, list_attempts
@@ -16,7 +18,7 @@ from airflow_provider_spark_operator.core.report.executor_spans import (
     list_executor_spans,
 )
 from airflow_provider_spark_operator.core.report.executors import KubernetesObject, select_pods
-from airflow_provider_spark_operator.core.report.summary import ApplicationSummary, summarize
+from airflow_provider_spark_operator.core.report.summary import ApplicationSummary, read_judged_progress, summarize
 from airflow_provider_spark_operator.core.states.states import TERMINATED, ApplicationState
 from airflow_provider_spark_operator.core.verdict.verdict import Outcome
 
@@ -106,9 +108,10 @@ def build_timeline(
         events: Events of the namespace. They describe executors whose pods no longer exist.
     """
     dialect, summary = dialect_of(resource.get("apiVersion")), summarize(resource, now, all_pods, events)
-    seen, known = dialect.read_progress(resource), all_pods or ()
+    seen, known = read_judged_progress(resource, all_pods, events), all_pods or ()
     started = _find_driver_start(select_pods(resource, known, ROLE_DRIVER, seen.application_id))
-    attempts = list_attempts(dialect.read_history(resource, started), seen)
+    history = _replace_end(dialect.read_history(resource, started), dialect.read_progress(resource), seen)
+    attempts = list_attempts(history, seen)
     executors = _close(list_executor_spans(resource, seen, known, events), attempts)
     begins = [attempt.begin for attempt in attempts if attempt.begin]
     if attempts and attempts[0].number > 1 and summary.created:
@@ -127,6 +130,13 @@ def build_timeline(
         counts=count_over_time(executors),
         marks=tuple(sorted(_list_marks(attempts, executors, summary), key=lambda mark: mark.time)),
     )
+
+
+def _replace_end(recorded: Sequence[StateEntry], reported: Progress, judged: Progress) -> tuple[StateEntry, ...]:
+    """Return the recorded states with those in which the judged history differs from the reported one."""
+    pairs = zip(reported.history, judged.history, strict=False)
+    same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+    return (*recorded[: len(recorded) - len(reported.history[same:])], *judged.history[same:])
 
 
 def _find_driver_start(drivers: Iterable[KubernetesObject]) -> datetime | None:

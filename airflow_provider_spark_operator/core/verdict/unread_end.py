@@ -6,6 +6,7 @@ from dataclasses import replace
 from airflow_provider_spark_operator.core.dialects.dialect import dialect_of
 from airflow_provider_spark_operator.core.dialects.progress import Phase, Progress, StateEntry, find_last_stop
 from airflow_provider_spark_operator.core.kubernetes import pods
+from airflow_provider_spark_operator.core.kubernetes.times import read_time
 from airflow_provider_spark_operator.core.lifecycle.driver_end import DriverEnd, find_driver_end
 from airflow_provider_spark_operator.core.states.states import ApplicationState
 from airflow_provider_spark_operator.core.verdict.driver_facts import read_creation, read_name
@@ -37,7 +38,7 @@ def confirm_end(
     for pod in sorted(own, key=read_creation):
         end = find_driver_end(pod, seen.main_container)
         if end is None:
-            return replace(seen, phase=Phase.RUNNING, driver_read=True)
+            return _continue(seen, resource, pod)
         if seen.driver_name in (None, read_name(pod)):
             ends.append(_describe_end(seen, resource, pod, end))
     if ends:
@@ -45,6 +46,29 @@ def confirm_end(
     if was_alive:
         return _end(seen, StateEntry(_name_failure(seen, resource), seen.since, means=ApplicationState.FAILED))
     return replace(seen, driver_read=True)
+
+
+def _continue(seen: Progress, resource: Mapping[str, object], pod: Mapping[str, object]) -> Progress:
+    """Return `seen` with a driver that still runs in place of the end that the operator reported."""
+    stop = find_last_stop(seen.history)
+    reported = (stop and stop.message) or seen.message
+    claim = f"The operator reports {seen.state}" + (f" ({reported})" if reported else "")
+    running = StateEntry(
+        dialect_of(resource.get("apiVersion")).running,
+        read_time(read_creation(pod)),
+        f"{claim}, but a driver pod exists",
+        means=ApplicationState.RUNNING_HEALTHY,
+    )
+    before = seen.history[: seen.history.index(stop) if stop else -1]
+    return replace(
+        seen,
+        state=running.state,
+        phase=Phase.RUNNING,
+        since=running.time,
+        message=running.message,
+        history=(*before, running),
+        driver_read=True,
+    )
 
 
 def _describe_end(

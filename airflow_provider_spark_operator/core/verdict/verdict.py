@@ -78,10 +78,7 @@ def judge_progress(progress: Progress, warnings: Sequence[str] = ()) -> Verdict:
             without which the pod did not start.
     """
     if progress.phase is not Phase.ENDED:
-        state = f"The application is in progress: {progress.state}."
-        if progress.driver_read:
-            state = f"The operator reports {progress.state}, but a driver of the application runs."
-        sentence = _SUSPENSIONS.get(progress.suspended_by, state)
+        sentence = _SUSPENSIONS.get(progress.suspended_by, f"The application is in progress: {progress.state}.")
         return Verdict(Outcome.WAITING, None, False, reasons.IN_PROGRESS, sentence)
     stop = find_last_stop(progress.history)
     if stop is None:

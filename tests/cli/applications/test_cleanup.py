@@ -39,14 +39,14 @@ def test_only_applications_that_ended_long_ago_are_deleted(
     scripted_cluster.create("running")
     scripted_cluster.wait_for_state("RunningHealthy")
     assert main(["cleanup", "--older-than", "7d", "--dry-run"]) == ExitCode.SUCCESS
-    line = "sparkapplication.spark.apache.org/old would be deleted (ResourceReleased, ended 8d ago)\n"
+    line = "sparkapplication.spark.apache.org/old would be deleted (Succeeded, ended 8d ago)\n"
     assert capsys.readouterr().out == line
     assert list_names(scripted_cluster) == ["new", "old", "running"]
     assert main(["cleanup", "--older-than", "7d"]) == ExitCode.SUCCESS
     assert capsys.readouterr().out == line.replace("would be deleted", "deleted")
     assert list_names(scripted_cluster) == ["new", "running"]
     assert main(["cleanup", "--older-than", "0s", "-A"]) == ExitCode.SUCCESS
-    assert "new deleted in namespace jobs (ResourceReleased" in capsys.readouterr().out
+    assert "new deleted in namespace jobs (Succeeded" in capsys.readouterr().out
     assert list_names(scripted_cluster) == ["running"]
 
 

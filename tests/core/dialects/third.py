@@ -36,6 +36,7 @@ THIRD = replace(
     operator="the example operator",
     installation="install the example operator",
     states=("BUSY", "DONE"),
+    running="BUSY",
     success="DONE",
     default_restart_attempts=7,
     find_problems=find_problems,

@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from airflow_provider_spark_operator.core.dialects.dialect import read_progress
+from airflow_provider_spark_operator.core.dialects.dialect import dialect_of, read_progress
+from airflow_provider_spark_operator.core.dialects.progress import find_last_stop
 from airflow_provider_spark_operator.core.states import reasons
 from airflow_provider_spark_operator.core.verdict.unread_end import confirm_end
 from airflow_provider_spark_operator.core.verdict.verdict import FailureKind, Outcome, Verdict, judge_progress
@@ -85,9 +86,13 @@ def test_end_is_unknown_until_the_driver_pods_are_read(application: dict[str, An
 
 @pytest.mark.parametrize("application", UNREAD.values(), ids=UNREAD)
 def test_live_driver_means_that_the_application_runs(application: dict[str, Any]) -> None:
-    verdict = judge(application, build_driver(get_driver_name(application)))
-    assert verdict.outcome is Outcome.WAITING
-    assert "a driver of the application runs" in verdict.sentence
+    drivers = [build_driver(get_driver_name(application))]
+    seen = confirm_end(read_progress(application), application, drivers)
+    assert judge_progress(seen).outcome is Outcome.WAITING
+    running = dialect_of(application["apiVersion"]).running
+    assert (seen.state, seen.history[-1].state, find_last_stop(seen.history)) == (running, running, None)
+    assert f"The operator reports {read_progress(application).state}" in str(seen.message)
+    assert str(seen.message).endswith(", but a driver pod exists")
 
 
 @pytest.mark.parametrize("application", UNREAD.values(), ids=UNREAD)
