@@ -5,8 +5,7 @@ are missing, and Leases whether controllers run.
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Sequence
-from contextlib import suppress
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Final
 
@@ -22,12 +21,11 @@ from airflow_provider_spark_operator.core.kubernetes.pods import get_status, is_
 from airflow_provider_spark_operator.core.report.summary import ApplicationSummary, summarize
 from airflow_provider_spark_operator.core.verdict.driver_facts import has_more_facts
 from airflow_provider_spark_operator.core.verdict.obstacles import name_driver_obstacle
-from airflow_provider_spark_operator.follow.access.events import list_stops
-from airflow_provider_spark_operator.follow.access.snapshot import MOST_EVENTS
+from airflow_provider_spark_operator.follow.access.events import list_stops, list_warnings
 from airflow_provider_spark_operator.follow.narration.controllers import find_lost_controller
 from airflow_provider_spark_operator.kube.client import KubeClient
-from airflow_provider_spark_operator.kube.errors import Forbidden, KubeError
-from airflow_provider_spark_operator.kube.resources import EVENTS, PODS
+from airflow_provider_spark_operator.kube.errors import Forbidden
+from airflow_provider_spark_operator.kube.resources import PODS
 from airflow_provider_spark_operator.kube.transport import JsonObject
 
 _APPLICATION_LABELS: Final = frozenset(dialect.application_label for dialect in DIALECTS)
@@ -66,16 +64,10 @@ class PodCensus:
         await self._read_role(ROLE_DRIVER, is_needed=any(map(_has_requested_driver, applications)))
         pending = [pod for pod in self._pods.get(ROLE_DRIVER, ()) if is_pending(get_status(pod))]
         if self._warnings is None and any(not name_driver_obstacle(pod) for pod in pending):
-            self._warnings = await self._list_warnings({pod["metadata"]["uid"] for pod in pending})
+            uids = {pod["metadata"]["uid"] for pod in pending}
+            found = await list_warnings(self._client, self._namespace)
+            self._warnings = [event for event in found if event["involvedObject"].get("uid") in uids]
         await self.read_drivers(applications)
-
-    async def _list_warnings(self, uids: Collection[str]) -> list[JsonObject]:
-        """List the warnings about pods. Empty if the Events cannot be read."""
-        selector = "involvedObject.kind=Pod,type=Warning"
-        with suppress(KubeError):  # this permission is often missing, and Events are optional
-            found = await self._client.list(EVENTS, self._namespace, field_selector=selector, most=MOST_EVENTS)
-            return [event for event in found.items if event["involvedObject"].get("uid") in uids]
-        return []
 
     def get_pods(self, application: JsonObject) -> list[JsonObject] | None:
         """Return the pods of an application that were read. None if no pods were read."""

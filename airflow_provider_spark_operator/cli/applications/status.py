@@ -18,12 +18,15 @@ from airflow_provider_spark_operator.cli.options.options import (
     TextOutput,
 )
 from airflow_provider_spark_operator.cli.output.output import clean_cell, print_resource
+from airflow_provider_spark_operator.core.kubernetes.names import ROLE_DRIVER
+from airflow_provider_spark_operator.core.kubernetes.pods import get_status, is_pending
 from airflow_provider_spark_operator.core.kubernetes.times import format_duration
+from airflow_provider_spark_operator.core.report.executors import select_pods
 from airflow_provider_spark_operator.core.report.summary import ApplicationSummary, summarize
 from airflow_provider_spark_operator.core.states.reasons import DRIVER_START_TIMED_OUT
-from airflow_provider_spark_operator.core.verdict.driver_facts import has_more_facts
+from airflow_provider_spark_operator.core.verdict.driver_facts import has_more_facts, read_name
 from airflow_provider_spark_operator.core.verdict.verdict import Outcome, Verdict
-from airflow_provider_spark_operator.follow.access.events import list_stops
+from airflow_provider_spark_operator.follow.access.events import list_stops, list_warnings
 from airflow_provider_spark_operator.follow.access.find import find_application
 from airflow_provider_spark_operator.follow.access.snapshot import Snapshot, read_snapshot
 from airflow_provider_spark_operator.follow.ending.end import judge_with_driver, judge_with_pods
@@ -72,8 +75,11 @@ async def _print(client: KubeClient, name: str, output: str) -> ExitCode:
 async def _show(client: KubeClient, name: str) -> ExitCode:
     snapshot = await read_snapshot(client, name, with_events=False)
     seen, namespace = snapshot.progress, snapshot.reference.namespace
-    stops = await list_stops(client, namespace, seen.driver_name) if has_more_facts(seen) else []
-    summary = summarize(snapshot.resource, client.get_time(), snapshot.pods, stops)
+    events = await list_stops(client, namespace, seen.driver_name) if has_more_facts(seen) else []
+    for pod in select_pods(snapshot.resource, snapshot.pods or (), ROLE_DRIVER):
+        if is_pending(get_status(pod)):
+            events += await list_warnings(client, namespace, read_name(pod))
+    summary = summarize(snapshot.resource, client.get_time(), snapshot.pods, events)
     print(clean_cell(_describe(summary)))
     resume = f"run {format_command('resume', snapshot.reference.name, snapshot.reference.namespace)}"
     wait = await describe_wait(client, snapshot.reference, snapshot.resource, resume)

@@ -5,7 +5,7 @@ import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 from airflow_provider_spark_operator.core.kubernetes.times import read_time
 from airflow_provider_spark_operator.core.log.driver_log import clean_line
@@ -18,6 +18,9 @@ from airflow_provider_spark_operator.kube.resources import EVENTS
 from airflow_provider_spark_operator.kube.transport import JsonObject
 
 logger = logging.getLogger(__name__)
+
+MOST_EVENTS: Final = 20_000
+"""The maximum number of Events that are read to find the Events of an application's pods."""
 
 
 @dataclass(frozen=True)
@@ -84,9 +87,19 @@ async def list_stops(client: KubeClient, namespace: str | None, pod: str | None 
         namespace: The namespace. If None, all namespaces.
         pod: The name of the pod. If None, all pods.
     """
-    selector = "reason=Killing" if pod is None else f"involvedObject.name={pod},reason=Killing"
+    return await _list_of_pods(client, namespace, "reason=Killing", pod)
+
+
+async def list_warnings(client: KubeClient, namespace: str | None, pod: str | None = None) -> list[JsonObject]:
+    """List the warnings about pods. Empty if the Events cannot be read. The arguments are those of `list_stops`."""
+    return await _list_of_pods(client, namespace, "involvedObject.kind=Pod,type=Warning", pod)
+
+
+async def _list_of_pods(client: KubeClient, namespace: str | None, selector: str, pod: str | None) -> list[JsonObject]:
+    if pod is not None:
+        selector = f"involvedObject.name={pod},{selector}"
     try:
-        return (await client.list(EVENTS, namespace, field_selector=selector)).items
+        return (await client.list(EVENTS, namespace, field_selector=selector, most=MOST_EVENTS)).items
     except KubeError as error:  # this permission is often missing, and Events are optional
         logger.debug("no events: %s", error)
         return []

@@ -3,11 +3,12 @@
 import asyncio
 from collections.abc import Coroutine
 from dataclasses import dataclass
-from typing import Any, Final, TypeVar
+from typing import Any, TypeVar
 
 from airflow_provider_spark_operator.core.dialects.dialect import dialect_of, read_progress
 from airflow_provider_spark_operator.core.dialects.progress import Progress
 from airflow_provider_spark_operator.core.report.events import find_pod_names, select_events
+from airflow_provider_spark_operator.follow.access.events import MOST_EVENTS
 from airflow_provider_spark_operator.follow.access.find import find_application
 from airflow_provider_spark_operator.follow.access.reference import ApplicationReference
 from airflow_provider_spark_operator.kube.client import KubeClient
@@ -16,9 +17,6 @@ from airflow_provider_spark_operator.kube.resources import EVENTS, PODS
 from airflow_provider_spark_operator.kube.transport import JsonObject
 
 Answer = TypeVar("Answer")
-
-MOST_EVENTS: Final = 20_000
-"""The maximum number of Events that are read to find the Events of the application's pods."""
 
 
 @dataclass(frozen=True)
