@@ -88,7 +88,7 @@ class CompletionWatch:
     async def _watch_once(self) -> AsyncGenerator[Completion, None]:
         access = await share_access(self._kubernetes_conn_id)
         async with share_hub(access, waiting_for=self._subject) as hub:
-            kind = await hub.choose_version(resource_of(self._api_version))
+            kind = await hub.choose_version(resource_of(self._api_version), self._subject)
             namespace = self._namespace or hub.client.default_namespace
             # The record is read before the list, so that no application can end between the two unnoticed.
             delivered = await self._record.read()

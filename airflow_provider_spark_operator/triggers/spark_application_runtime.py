@@ -222,7 +222,7 @@ class ApplicationWatch:
 
     async def _choose_reference(self, hub: WatchHub) -> ApplicationReference:
         """Return the reference in a version that the cluster serves: its definition may have been replaced."""
-        return replace(self.reference, resource=await hub.choose_version(self.reference.resource))
+        return replace(self.reference, resource=await hub.choose_version(self.reference.resource, str(self.reference)))
 
     def _build_event(self, kind: EventKind, sentence: str) -> ApplicationEvent:
         where = (self.reference.namespace, self.reference.name, self.reference.uid)

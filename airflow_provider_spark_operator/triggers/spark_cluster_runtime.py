@@ -136,7 +136,7 @@ class ClusterWatch:
             if show_links is not None:
                 await sync_to_async(show_links)(build_cluster_target(cluster, self.kubernetes_conn_id))
             return reference
-        return ApplicationReference(namespace, self.name, self.uid, await hub.choose_version(wanted))
+        return ApplicationReference(namespace, self.name, self.uid, await hub.choose_version(wanted, self.subject))
 
     async def _describe_timeout(self, access: ClusterAccess) -> ApplicationEvent:
         """Return the event for a cluster that was not ready in time, with what is missing if it can be read."""
@@ -144,7 +144,7 @@ class ClusterWatch:
         try:
             async with asyncio.timeout(LAST_READ_SECONDS), share_hub(access, waiting_for=self.subject) as hub:
                 resource, namespace = (
-                    await hub.choose_version(self._find_resource()),
+                    await hub.choose_version(self._find_resource(), self.subject),
                     self.namespace or hub.client.default_namespace,
                 )
                 found = await hub.client.get(resource, self.name, namespace)

@@ -132,7 +132,7 @@ async def test_tasks_end_correctly_after_address_and_token_change(
 
 @pytest.mark.parametrize("kind", ["application", "state", "cluster"])
 async def test_reassigned_trigger_continues_the_outage_of_the_previous_triggerer(
-    cluster: Cluster, monkeypatch: pytest.MonkeyPatch, kind: str
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, kind: str
 ) -> None:
     # The outage began 15 minutes ago, in another triggerer.
     latest = time.time()
@@ -145,6 +145,9 @@ async def test_reassigned_trigger_continues_the_outage_of_the_previous_triggerer
     await asyncio.to_thread(shut_down, cluster)
     event = await asyncio.wait_for(run_to_first_event(trigger), 60)
     assert event.payload["kind"] == "lost"
+    lines = [line for line in caplog.messages if "retrying" in line]
+    subject = f"Spark{'Cluster' if kind == 'cluster' else 'Application'} jobs/pi: the Kubernetes API is not available"
+    assert [line.startswith(subject) and line.endswith("for up to 0 s") for line in lines] == [True]
 
 
 @pytest.mark.parametrize("kind", ["application", "state", "cluster", "start"])

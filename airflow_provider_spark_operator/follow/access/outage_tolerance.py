@@ -18,6 +18,8 @@ _SAME_OUTAGE_SECONDS = 120.0
 # An outage is stored again after this time. Another process may take minutes to continue the wait.
 _STORE_SECONDS = 60.0
 _LONGEST_HANDOVER_SECONDS = 300.0
+# A report of an outage waits at most this time for the stored times of the outage.
+_LONGEST_LOAD_SECONDS = 5.0
 
 Result = TypeVar("Result")
 OutageTimes: TypeAlias = tuple[float, float]
@@ -56,6 +58,12 @@ class OutageMemory:
             self._stored = now
             self._start(self._store(now))
         return 0.0 if self._since is None else now - self._since
+
+    async def measure(self) -> float:
+        """Return for how many seconds the outage has lasted, also in the previous process; 0 if it is not known."""
+        if self._tasks:
+            await asyncio.wait(self._tasks, timeout=_LONGEST_LOAD_SECONDS)
+        return 0.0 if self._since is None else time.time() - self._since
 
     def record_success(self) -> None:
         """Remove the stored times after the end of an outage."""
@@ -114,6 +122,12 @@ class OutageTolerance:
         if max(now - self._since, before) >= self.seconds:
             raise error
 
+    async def measure_rest(self) -> float:
+        """Return for how many more seconds the outage is tolerated."""
+        before = await self._memory.measure() if self._memory is not None else 0.0
+        lasted = 0.0 if self._since is None else time.monotonic() - self._since
+        return max(0.0, self.seconds - max(lasted, before))
+
     def record_success(self) -> None:
         """Record that requests succeed again, which ends an outage."""
         self._since = None
@@ -127,17 +141,17 @@ class OutageLog:
     Args:
         subject: What waits for the API server, for messages.
         report: Where to report.
-        seconds: For how many seconds the outage is tolerated.
+        tolerance: For how long the outage is tolerated.
     """
 
-    def __init__(self, subject: str, report: Report, seconds: float) -> None:
+    def __init__(self, subject: str, report: Report, tolerance: OutageTolerance) -> None:
         self._subject = subject
         self._report = report
-        self._seconds = seconds
+        self._tolerance = tolerance
         self._causes: set[str] = set()
         self._failing: set[str] = set()
 
-    def record_failure(self, error: Exception, *, request: str = "read") -> None:
+    async def record_failure(self, error: Exception, *, request: str = "read") -> None:
         """Report the error, unless a request has already failed for the same cause in this outage.
 
         Args:
@@ -149,7 +163,8 @@ class OutageLog:
         if cause in self._causes:
             return
         self._causes.add(cause)
-        limit = f"{self._seconds / 60:.0f} min" if self._seconds >= 60 else f"{self._seconds:.0f} s"
+        rest = await self._tolerance.measure_rest()
+        limit = f"{rest / 60:.0f} min" if rest >= 60 else f"{rest:.0f} s"
         message = f"{self._subject}: the Kubernetes API is not available: {error}; retrying for up to {limit}"
         self._report(logging.WARNING, message)
 
@@ -182,11 +197,11 @@ async def retry(
         ConfigurationError: The configuration of the client was invalid for longer than `seconds`.
     """
     tolerance, backoff = OutageTolerance(seconds), Backoff(longest=_LONGEST_PAUSE_SECONDS)
-    outage = OutageLog(subject, report, seconds)
+    outage = OutageLog(subject, report, tolerance)
     while True:
         try:
             return await attempt()
         except (*PASSING, ConfigurationError) as error:
             tolerance.record_failure(error)
-            outage.record_failure(error)
+            await outage.record_failure(error)
         await asyncio.sleep(backoff.next())

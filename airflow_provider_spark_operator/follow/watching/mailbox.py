@@ -56,7 +56,7 @@ class Mailbox:
         self.wake.clear()
         return content
 
-    def report_outage(self, outage: OutageLog, server: str) -> None:
+    async def report_outage(self, outage: OutageLog, server: str) -> None:
         """Report to `outage` that the watch has failed or has recovered since the last report.
 
         Args:
@@ -66,7 +66,7 @@ class Mailbox:
         interruption, resumed = self._interruption, self._resumed
         self._interruption, self._resumed = None, False
         if interruption is not None:
-            outage.record_failure(interruption, request="watch")
+            await outage.record_failure(interruption, request="watch")
         if resumed:
             outage.record_success(server, request="watch")
 

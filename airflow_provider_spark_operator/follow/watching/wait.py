@@ -121,7 +121,7 @@ async def wait_for_appearance(
     """
     is_first = True
     while True:
-        resource = await hub.choose_version(wanted)
+        resource = await hub.choose_version(wanted, f"{wanted.kind} {namespace}/{name}")
         if is_first:
             log_substitution(wanted, resource, log)
         found = await hub.read(resource, name, namespace)

@@ -113,14 +113,14 @@ class WatchHub:
 
     async def _read_changes(self, reference: ApplicationReference, report: Report) -> AsyncGenerator[JsonObject, None]:
         """Yield the contents of the application, possibly repeated or out of order, until it is deleted."""
-        # Reported here and not by the watch, because Airflow shows a log line to the task in whose context it is
-        # written.
-        outage = OutageLog(str(reference), report, self._outage_tolerance)
+        # This function reports the outage and not the watch, because Airflow shows a log line to the task in whose
+        # context it is written.
         place = self.fingerprint.place
         with self._open_mailbox(reference) as mailbox:
+            outage = OutageLog(str(reference), report, mailbox.tolerance)
             while True:
                 await mailbox.wake.wait()
-                mailbox.report_outage(outage, self.client.server)
+                await mailbox.report_outage(outage, self.client.server)
                 content = mailbox.take()
                 if content.error is not None:
                     raise content.error
@@ -148,14 +148,18 @@ class WatchHub:
         outage = self._build_outage_log(f"{resource.kind} {namespace}/{name}")
         return await self._retry_request(lambda: self._get(resource, name, namespace), outage)
 
-    async def choose_version(self, wanted: ResourceType) -> ResourceType:
+    async def choose_version(self, wanted: ResourceType, subject: str) -> ResourceType:
         """Choose a version of the kind that the cluster serves. Outages are tolerated as in `follow`.
+
+        Args:
+            wanted: The kind in the requested version.
+            subject: What the caller follows, for messages.
 
         Raises:
             KindNotServed: The cluster serves no suitable version.
             KubeError: The API could not be reached for longer than the hub tolerates.
         """
-        return await self._retry_request(lambda: self._versions.choose(wanted), self._build_outage_log(wanted.kind))
+        return await self._retry_request(lambda: self._versions.choose(wanted), self._build_outage_log(subject))
 
     def retry_now(self) -> None:
         """Wake everything that pauses before it sends another request to the API server."""
@@ -175,7 +179,7 @@ class WatchHub:
             self.retry_now()
 
     def _build_outage_log(self, subject: str) -> OutageLog:
-        return OutageLog(subject, logger.log, self._outage_tolerance)
+        return OutageLog(subject, logger.log, OutageTolerance(self._outage_tolerance))
 
     async def _get(self, resource: ResourceType, name: str, namespace: str) -> JsonObject | None:
         async with self._reading:
@@ -192,7 +196,7 @@ class WatchHub:
             except _PASSING as error:
                 self.is_failing = True
                 tolerance.record_failure(error)
-                outage.record_failure(error)
+                await outage.record_failure(error)
                 await self.pause(backoff.next())
             else:
                 self.record_success()
@@ -203,7 +207,7 @@ class WatchHub:
         async def get() -> JsonObject | None:
             found = await self._get(reference.resource, reference.name, reference.namespace)
             # While the watch fails, the success of this request does not end the outage.
-            mailbox.report_outage(outage, self.client.server)
+            await mailbox.report_outage(outage, self.client.server)
             return found
 
         found = await self._retry_request(get, outage)

@@ -5,6 +5,7 @@ import pytest
 from airflow_provider_spark_operator.follow.access import outage_tolerance
 from airflow_provider_spark_operator.follow.access.outage_tolerance import (
     OUTAGE_MEMORY,
+    OutageLog,
     OutageMemory,
     OutageTimes,
     OutageTolerance,
@@ -109,6 +110,25 @@ async def test_outage_continues_in_the_process_that_continues_the_wait(clock: Cl
     clock.now += 1
     assert await last.fails()
     assert stored[-1] == (1000.0, 1899.0)
+
+
+async def test_report_says_the_time_that_is_left_after_the_previous_process(clock: Clock) -> None:
+    process, lines = Process([(clock.now - 877, clock.now - 10)]), list[str]()
+    log = OutageLog("SparkApplication jobs/pi", lambda _, line: lines.append(line), process.tolerance)
+    process.tolerance.record_failure(OUTAGE)
+    await log.record_failure(OUTAGE)
+    (line,) = lines
+    assert line.startswith("SparkApplication jobs/pi: the Kubernetes API is not available: ")
+    assert line.endswith("; retrying for up to 23 s")
+
+
+async def test_report_does_not_wait_for_a_store_that_hangs(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(outage_tolerance, "_LONGEST_LOAD_SECONDS", 0.01)
+    process, gate = Process([]), asyncio.Event()
+    process.memory._load = lambda: gate.wait()  # type: ignore[assignment, return-value]
+    process.tolerance.record_failure(OUTAGE)
+    assert await process.tolerance.measure_rest() == 900
+    process.memory.record_success()
 
 
 async def test_outage_is_stored_once_a_minute(clock: Clock) -> None:

@@ -142,14 +142,16 @@ async def test_expired_answer_is_requested_again(empty_cluster: KubeClient) -> N
 async def test_hub_tolerates_outage_while_choosing_a_version() -> None:
     async with serve_api() as api, await open_client_of(api) as client:
         api.script(*[hang_up()] * 4, answer({"resources": [{"name": "sparkapplications"}]}))
-        assert await WatchHub(client).choose_version(SPARK_APPLICATIONS) == SPARK_APPLICATIONS
+        assert (
+            await WatchHub(client).choose_version(SPARK_APPLICATIONS, "SparkApplication jobs/pi") == SPARK_APPLICATIONS
+        )
 
 
 async def test_hub_raises_after_its_tolerance_while_choosing_a_version() -> None:
     async with serve_api() as api, await open_client_of(api) as client:
         api.script(*[hang_up()] * 50)
         with pytest.raises(Unreachable):
-            await WatchHub(client, outage_tolerance=0.0).choose_version(SPARK_APPLICATIONS)
+            await WatchHub(client, outage_tolerance=0.0).choose_version(SPARK_APPLICATIONS, "SparkApplication jobs/pi")
 
 
 @pytest.mark.parametrize(("served", "written"), [("v1", "v1alpha1"), ("v1beta1", "v1"), ("v1alpha1", "v1beta1")])
