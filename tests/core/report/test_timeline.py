@@ -1,5 +1,11 @@
+from typing import Any
+
+import pytest
+
+from airflow_provider_spark_operator.core.kubernetes.names import LABEL_APPLICATION_NAME
 from airflow_provider_spark_operator.core.report.executor_spans import ExecutorSpan, ExecutorState, count_over_time
 from airflow_provider_spark_operator.core.report.timeline import Mark, MarkKind, Timeline, build_timeline
+from airflow_provider_spark_operator.core.verdict.verdict import Outcome
 from tests.core.report.documents import (
     at,
     build_application,
@@ -208,3 +214,44 @@ def test_counts_of_a_replaced_executor_do_not_dip_below_zero() -> None:
         ExecutorSpan("c", ExecutorState.UNKNOWN, at(2)),
     ]
     assert count_over_time(spans) == ((at(1), 1), (at(2), 1), (at(3), 0))
+
+
+EXISTS = "failed to submit spark application: driver pod already exist"
+
+
+@pytest.mark.parametrize(
+    ("document", "label", "before", "running", "succeeded"),
+    [
+        (build_kubeflow("FAILED", EXISTS), KUBEFLOW_LABEL, ["NEW"], "RUNNING", "COMPLETED"),
+        (
+            build_application(("Submitted", 0), ("SchedulingFailure", 3), ("ResourceReleased", 4)),
+            LABEL_APPLICATION_NAME,
+            ["Submitted"],
+            "RunningHealthy",
+            "Succeeded",
+        ),
+        (
+            build_application(("Submitted", 0), ("DriverRequested", 1), ("ResourceReleased", 4)),
+            LABEL_APPLICATION_NAME,
+            ["Submitted", "DriverRequested"],
+            "RunningHealthy",
+            "Succeeded",
+        ),
+    ],
+    ids=["Kubeflow", "refused", "cancelled"],
+)
+def test_driver_pod_decides_the_states_of_an_application_whose_end_was_not_read(
+    document: dict[str, Any], label: str, before: list[str], running: str, succeeded: str
+) -> None:
+    def build(**times: float) -> Timeline:
+        driver = build_spark_pod("pi-0-driver", role="driver", application_id="pi-0", label=label, **times)
+        driver["metadata"]["creationTimestamp"] = at(1).isoformat()
+        return build_timeline(document, at(90), all_pods=[driver])
+
+    live, ended = build(started=2), build(started=2, ended=50)
+    assert [state.state for state in live.attempts[0].states] == [*before, running]
+    assert (live.is_live, live.marks, live.summary.state) == (True, (), running)
+    assert live.summary.obstacle == f"reported {'FAILED' if running == 'RUNNING' else 'ResourceReleased'}"
+    assert succeeded in [state.state for state in ended.attempts[0].states]
+    assert ended.marks == (Mark(at(50), MarkKind.SUCCEEDED, succeeded),)
+    assert ended.summary.verdict.outcome is Outcome.SUCCEEDED
