@@ -243,12 +243,14 @@ EXISTS = "failed to submit spark application: driver pod already exist"
 def test_driver_pod_decides_the_states_of_an_application_whose_end_was_not_read(
     document: dict[str, Any], label: str, before: list[str], running: str, succeeded: str
 ) -> None:
-    def build(**times: float) -> Timeline:
-        driver = build_spark_pod("pi-0-driver", role="driver", application_id="pi-0", label=label, **times)
+    def build(ended: float | None) -> Timeline:
+        driver = build_spark_pod(
+            "pi-0-driver", role="driver", application_id="pi-0", label=label, started=2, ended=ended
+        )
         driver["metadata"]["creationTimestamp"] = at(1).isoformat()
         return build_timeline(document, at(90), all_pods=[driver])
 
-    live, ended = build(started=2), build(started=2, ended=50)
+    live, ended = build(None), build(50)
     assert [state.state for state in live.attempts[0].states] == [*before, running]
     assert (live.is_live, live.marks, live.summary.state) == (True, (), running)
     assert live.summary.obstacle == f"reported {'FAILED' if running == 'RUNNING' else 'ResourceReleased'}"
