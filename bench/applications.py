@@ -6,9 +6,9 @@ from collections.abc import AsyncIterator, Awaitable, Iterable
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
 from uuid import uuid4
 
+from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
 from airflow_provider_spark_operator.crds import build_custom_resource_definitions
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import AlreadyExists, NotFound
@@ -19,8 +19,6 @@ from airflow_provider_spark_operator.kube.resources import (
     SERVICE_ACCOUNTS,
     SPARK_APPLICATIONS,
 )
-
-JsonObject = dict[str, Any]
 
 LAST_STATE = "ResourceReleased"
 CLIENTS = 20

@@ -19,6 +19,7 @@ from kubernetes.aio import config as kubernetes_config
 from kubernetes.aio.client import Configuration
 
 from airflow_provider_spark_operator.core.driver.attempt import build_attempt, with_driver_owner
+from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
 from airflow_provider_spark_operator.core.kubernetes.names import APPLICATION_FINALIZER
 from airflow_provider_spark_operator.core.models.parse import parse_application
 from airflow_provider_spark_operator.reconcile.reports.events import WRITERS
@@ -34,8 +35,6 @@ UID = "uid-of-the-application"
 DRIVER_UID = "uid-of-the-driver"
 SELECTOR = "spark.operator/name=spark-kubernetes-operator"
 _READ_BUFFER = 2 * 1024 * 1024
-
-JsonObject = dict[str, Any]
 
 
 class Api:

@@ -20,8 +20,8 @@ from airflow_provider_spark_operator.core.kubernetes.names import DEFAULT_API_VE
 from airflow_provider_spark_operator.core.parameters.arguments import (
     DEFAULT_CONNECTION_ID,
     LONGEST_LOG,
-    MOST_APPLICATIONS,
-    MOST_EVENTS,
+    MAX_APPLICATIONS,
+    MAX_EVENTS,
 )
 from airflow_provider_spark_operator.exceptions import SparkApplicationConflict, SparkApplicationTimedOut
 from airflow_provider_spark_operator.follow.access.access_review import Check, review_access
@@ -33,7 +33,7 @@ from airflow_provider_spark_operator.follow.access.versions import ServedVersion
 from airflow_provider_spark_operator.follow.logs import logs
 from airflow_provider_spark_operator.follow.logs.pod_logs import stream_driver_log, stream_executor_log
 from airflow_provider_spark_operator.follow.narration.narrator import Narration
-from airflow_provider_spark_operator.follow.narration.obstacles import WaitSituation
+from airflow_provider_spark_operator.follow.narration.obstacles import WaitState
 from airflow_provider_spark_operator.follow.submission.submit import submit
 from airflow_provider_spark_operator.follow.submission.suspension import set_suspended
 from airflow_provider_spark_operator.follow.watching.shared_watch import share_hub
@@ -170,7 +170,7 @@ class AsyncSparkApplicationHook:
         return (await self._read(application))[1]
 
     async def list_applications(
-        self, labels: Mapping[str, str] | str | None = None, *, most: int = MOST_APPLICATIONS
+        self, labels: Mapping[str, str] | str | None = None, *, most: int = MAX_APPLICATIONS
     ) -> list[JsonObject]:
         """List applications. See `SparkApplicationHook.list_applications`."""
         check_most(most)
@@ -194,7 +194,7 @@ class AsyncSparkApplicationHook:
         """Wait until an application ends. See `SparkApplicationHook.wait`."""
         seconds = read_timeout(timeout)
         reference, _ = await self._read(application)
-        situation = WaitSituation()
+        situation = WaitState()
         driver_log = read_driver_log_options(None, logs.LogPosition()) if get_logs else None
         narration = Narration(TaskLog(reference, logger), driver_log, situation)
         try:
@@ -294,7 +294,7 @@ class AsyncSparkApplicationHook:
                 async for line in stream:
                     yield line
 
-    async def list_events(self, application: Named, *, most: int = MOST_EVENTS) -> list[KubernetesEvent]:
+    async def list_events(self, application: Named, *, most: int = MAX_EVENTS) -> list[KubernetesEvent]:
         """List the Kubernetes Events of an application. See `SparkApplicationHook.list_events`."""
         check_most(most)
         with translate_errors(f"list the events of {_describe(application)}"):

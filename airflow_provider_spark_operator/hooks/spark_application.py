@@ -13,8 +13,8 @@ from airflow_provider_spark_operator.core.kubernetes.names import DEFAULT_API_VE
 from airflow_provider_spark_operator.core.parameters.arguments import (
     DEFAULT_CONNECTION_ID,
     LONGEST_LOG,
-    MOST_APPLICATIONS,
-    MOST_EVENTS,
+    MAX_APPLICATIONS,
+    MAX_EVENTS,
 )
 from airflow_provider_spark_operator.hooks.connection_form import build_widgets
 from airflow_provider_spark_operator.provider import (
@@ -178,7 +178,7 @@ class SparkApplicationHook(BaseHook):
         return self._run(lambda hook: hook.get(application))
 
     def list_applications(
-        self, labels: Mapping[str, str] | str | None = None, *, most: int = MOST_APPLICATIONS
+        self, labels: Mapping[str, str] | str | None = None, *, most: int = MAX_APPLICATIONS
     ) -> list[JsonObject]:
         """List the applications in the namespace of the hook.
 
@@ -344,7 +344,7 @@ class SparkApplicationHook(BaseHook):
             )
         )
 
-    def list_events(self, application: "Named", *, most: int = MOST_EVENTS) -> "list[KubernetesEvent]":
+    def list_events(self, application: "Named", *, most: int = MAX_EVENTS) -> "list[KubernetesEvent]":
         """List the Kubernetes Events of an application and of its driver pod, oldest first.
 
         Args:

@@ -13,7 +13,7 @@ LONGEST: Final = 10_000
 """The number of entries that are read of a field, if the text has too many. Validation permits fewer."""
 
 # The parser needs up to 0.5 µs for an entry, and blocks the event loop.
-_MOST_ENTRIES: Final = 80_000
+_MAX_ENTRIES: Final = 80_000
 # The bytes of a text for each entry, at least, if the size of the text determines the time of the parser.
 _BYTES_OF_ENTRY: Final = 20
 # A slice takes a few milliseconds.
@@ -41,7 +41,7 @@ async def read_json(content: bytes, level: int | None = None) -> Any:
     Raises:
         ValueError: The text is not JSON.
     """
-    if level is None or _count_entries(content) <= _MOST_ENTRIES:
+    if level is None or _count_entries(content) <= _MAX_ENTRIES:
         try:
             return from_json(content)
         except ValueError as error:

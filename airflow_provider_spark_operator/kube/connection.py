@@ -21,7 +21,13 @@ from airflow_provider_spark_operator.kube.call import CallObserver, RequestCheck
 from airflow_provider_spark_operator.kube.checked_connector import CheckedConnector
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.credentials import Credentials
-from airflow_provider_spark_operator.kube.endpoint import Access, Fingerprint, Unusable, build_tls_context, digest
+from airflow_provider_spark_operator.kube.endpoint import (
+    Access,
+    Fingerprint,
+    InvalidEndpoint,
+    build_tls_context,
+    digest,
+)
 from airflow_provider_spark_operator.kube.errors import ConfigurationError
 from airflow_provider_spark_operator.kube.kubeconfig import (
     Choice,
@@ -279,7 +285,7 @@ async def _open(access: ClusterAccess, configuration: AccessConfiguration, key_f
     if source is None or choice is None:
         try:
             return open_service_account()
-        except Unusable as error:
+        except InvalidEndpoint as error:
             raise ConfigurationError(f"{title} cannot be used: {error}") from error
     with _translate_errors(title, access.context):
         if choice.needs_plugin:
@@ -369,7 +375,7 @@ def _translate_errors(title: str, context: str | None) -> Iterator[None]:
         raise ConfigurationError(f"could not read {title}: {error.strerror or error}") from error
     except Malformed as error:
         raise ConfigurationError(f"{where} is not a valid kubeconfig: {error}") from error
-    except Unusable as error:
+    except InvalidEndpoint as error:
         raise ConfigurationError(f"{where} cannot be used: {error}") from error
     except Exception as error:
         # The official loader raises arbitrary exceptions such as TypeError, KeyError and AttributeError for invalid

@@ -12,7 +12,7 @@ from pathlib import Path
 from airflow_provider_spark_operator.kube.errors import ConfigurationError
 
 
-class Unusable(Exception):
+class InvalidEndpoint(Exception):
     """A configuration that is incomplete or invalid. The message does not name the configuration."""
 
 

@@ -168,7 +168,7 @@ _REFUSED_CONTENT = frozenset({400, 413, 415, 422})
 _REFUSED = frozenset({400, 403, 404, 405, 406, 413, 415, 422})
 
 # Failures from which the API server may recover, or that the user can fix, while a task waits.
-PASSING = (Unreachable, ServerError, TooManyRequests, Unauthorized)
+TRANSIENT = (Unreachable, ServerError, TooManyRequests, Unauthorized)
 
 
 def build_error_from_status(

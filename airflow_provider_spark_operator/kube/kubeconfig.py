@@ -20,7 +20,7 @@ from airflow_provider_spark_operator.kube.endpoint import (
     Endpoint,
     Fingerprint,
     Headers,
-    Unusable,
+    InvalidEndpoint,
     create_private_folder,
     digest,
     digest_files,
@@ -73,7 +73,7 @@ class KubeconfigEntry:
         try:
             return base64.b64decode(text) if text else None
         except ValueError:
-            raise Unusable(f"{key} of {self.title} is not valid base64") from None
+            raise InvalidEndpoint(f"{key} of {self.title} is not valid base64") from None
 
 
 @dataclass(frozen=True)
@@ -133,7 +133,7 @@ def read_kubeconfigs(paths: str) -> list[Document]:
         OSError: A file could not be read.
         YAMLError: A file is not YAML.
         Malformed: A file does not contain an object.
-        Unusable: A file is too large or not UTF-8 text.
+        InvalidEndpoint: A file is too large or not UTF-8 text.
     """
     documents = []
     for file in map(Path, filter(None, paths.split(os.pathsep))):
@@ -148,11 +148,11 @@ def _read_bounded_text(file: Path) -> str:
     with file.open("rb") as stream:
         content = stream.read(_LARGEST + 1)
     if len(content) > _LARGEST:
-        raise Unusable(f"{file} is larger than {_LARGEST >> 20} MiB")
+        raise InvalidEndpoint(f"{file} is larger than {_LARGEST >> 20} MiB")
     try:
         return content.decode("utf-8")
     except UnicodeDecodeError:
-        raise Unusable(f"{file} is not UTF-8 text") from None
+        raise InvalidEndpoint(f"{file} is not UTF-8 text") from None
 
 
 @lru_cache(maxsize=8)
@@ -176,19 +176,19 @@ def choose(documents: Sequence[Document], context: str | None) -> Choice:
     """Find the entries of `context`, or of the first current context. The first entry with a name is used.
 
     Raises:
-        Unusable: An entry is missing.
+        InvalidEndpoint: An entry is missing.
         Malformed: An entry has an invalid structure.
     """
     # The Kubernetes documentation defines this rule, and kubectl follows it. The official loader uses the last entry.
     currents = (document.content.get("current-context") for document in documents)
     name = context or next(filter(None, currents), None)
     if not name:
-        raise Unusable("it has no current-context, and no context is given")
+        raise InvalidEndpoint("it has no current-context, and no context is given")
     chosen = _find_required(documents, "context", name)
     user_name, namespace = chosen.get_text("user"), chosen.get_text("namespace")
     cluster_name = chosen.get_text("cluster")
     if cluster_name is None:
-        raise Unusable(f"{chosen.title} has no cluster")
+        raise InvalidEndpoint(f"{chosen.title} has no cluster")
     user = _find(documents, "user", user_name) if user_name else None
     return Choice(
         context=name,
@@ -201,7 +201,7 @@ def choose(documents: Sequence[Document], context: str | None) -> Choice:
 def _find_required(documents: Sequence[Document], kind: str, name: str) -> KubeconfigEntry:
     entry = _find(documents, kind, name)
     if entry is None:
-        raise Unusable(f"it has no {kind} {name!r}")
+        raise InvalidEndpoint(f"it has no {kind} {name!r}")
     return entry
 
 
@@ -226,7 +226,7 @@ def open_choice(choice: Choice, key_files: ExitStack, new_folder: Callable[[], P
         new_folder: Returns the path of a new folder for the key file.
 
     Raises:
-        Unusable: The configuration is incomplete or invalid.
+        InvalidEndpoint: The configuration is incomplete or invalid.
         OSError: A key file could not be written.
     """
     headers = Headers(lambda: _read_authentication(choice.user))
@@ -238,10 +238,10 @@ def _build_endpoint(choice: Choice) -> Endpoint:
     cluster = choice.cluster
     server = cluster.get_text("server")
     if server is None:
-        raise Unusable(f"{cluster.title} has no server")
+        raise InvalidEndpoint(f"{cluster.title} has no server")
     authority, file = cluster.decode_data("certificate-authority-data"), cluster.get_path("certificate-authority")
     if file is not None and not file.is_file():
-        raise Unusable(f"the file {file} of {cluster.title} does not exist")
+        raise InvalidEndpoint(f"the file {file} of {cluster.title} does not exist")
     return Endpoint(
         server=server.rstrip("/"),
         namespace=choice.namespace,
@@ -270,7 +270,7 @@ def _add_certificate(
             file = folder / key
             file.write_bytes(data)
         elif file is not None and not file.is_file():
-            raise Unusable(f"the file {file} of {user.title} does not exist")
+            raise InvalidEndpoint(f"the file {file} of {user.title} does not exist")
         files[key] = str(file) if file else None
     return replace(endpoint, certificate_file=files["client-certificate"], key_file=files["client-key"])
 
@@ -279,7 +279,7 @@ def _read_authentication(user: KubeconfigEntry) -> dict[str, str]:
     token = user.get_text("token") or _read_token_file(user)
     if token:
         if not token.isprintable():
-            raise Unusable(
+            raise InvalidEndpoint(
                 f"the token of {user.title} contains a line break or another character that HTTP headers cannot have"
             )
         return {"Authorization": f"Bearer {token}"}
@@ -294,6 +294,6 @@ def _read_token_file(user: KubeconfigEntry) -> str | None:
     try:
         return file.read_text(encoding="utf-8").strip() if file else None
     except OSError as error:
-        raise Unusable(f"could not read the tokenFile {file}: {error.strerror or error}") from error
+        raise InvalidEndpoint(f"could not read the tokenFile {file}: {error.strerror or error}") from error
     except UnicodeDecodeError:
-        raise Unusable(f"the tokenFile {file} is not UTF-8 text") from None
+        raise InvalidEndpoint(f"the tokenFile {file} is not UTF-8 text") from None

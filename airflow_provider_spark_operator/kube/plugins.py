@@ -9,7 +9,7 @@ from contextlib import ExitStack, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
-from airflow_provider_spark_operator.kube.endpoint import Access, Endpoint, Unusable, create_private_folder
+from airflow_provider_spark_operator.kube.endpoint import Access, Endpoint, InvalidEndpoint, create_private_folder
 
 
 async def ask_plugin(
@@ -24,7 +24,7 @@ async def ask_plugin(
         new_folder: Returns the path of a new folder for the key files.
 
     Raises:
-        Unusable: The plugin returned no credentials, or the loader does not accept the configuration.
+        InvalidEndpoint: The plugin returned no credentials, or the loader does not accept the configuration.
         Exception: The loader failed in another way.
     """
     from kubernetes_asyncio.client import Configuration
@@ -75,7 +75,7 @@ async def _load(source: str | Mapping[str, Any], context: str, configuration: An
     """Fill `configuration` from a kubeconfig, and return the loader, which can do so again.
 
     Raises:
-        Unusable: The plugin returned no credentials, or the loader does not accept the kubeconfig.
+        InvalidEndpoint: The plugin returned no credentials, or the loader does not accept the kubeconfig.
     """
     from kubernetes_asyncio.config import ConfigException
     from kubernetes_asyncio.config.kube_config import KubeConfigLoader, KubeConfigMerger
@@ -94,7 +94,7 @@ async def _load(source: str | Mapping[str, Any], context: str, configuration: An
         command = _read_plugin_command(loader)
         if command is not None and str(error).startswith("exec:"):
             raise _build_plugin_error(command) from error
-        raise Unusable(str(error)) from error
+        raise InvalidEndpoint(str(error)) from error
     return loader
 
 
@@ -104,8 +104,8 @@ def _read_plugin_command(loader: Any) -> str | None:
     return str(user["exec"].safe_get("command")) if user is not None and "exec" in user else None
 
 
-def _build_plugin_error(command: str) -> Unusable:
-    return Unusable(f"the credential plugin {command!r} returned no credentials; run it by hand to see why")
+def _build_plugin_error(command: str) -> InvalidEndpoint:
+    return InvalidEndpoint(f"the credential plugin {command!r} returned no credentials; run it by hand to see why")
 
 
 def _build_endpoint(configuration: Any, namespace: str | None, proxy: str | None) -> Endpoint:

@@ -8,7 +8,7 @@ from airflow_provider_spark_operator.kube.endpoint import (
     Endpoint,
     Fingerprint,
     Headers,
-    Unusable,
+    InvalidEndpoint,
     digest,
     digest_files,
 )
@@ -22,16 +22,16 @@ def open_service_account(folder: Path = FOLDER) -> Access:
     """Open the access of the service account of this pod.
 
     Raises:
-        Unusable: The process does not run in a pod, or the token is not mounted.
+        InvalidEndpoint: The process does not run in a pod, or the token is not mounted.
     """
     host, port = os.environ.get(_HOST), os.environ.get(_PORT)
     if not host or not port:
-        raise Unusable(f"${_HOST} and ${_PORT} are not set")
+        raise InvalidEndpoint(f"${_HOST} and ${_PORT} are not set")
     authority, namespace = folder / "ca.crt", folder / "namespace"
     # The kubelet replaces the token long before it expires.
     headers = Headers(lambda: _read_authentication(folder / "token"))
     if not authority.is_file():
-        raise Unusable(f"the file {authority} does not exist")
+        raise InvalidEndpoint(f"the file {authority} does not exist")
     endpoint = Endpoint(
         server=f"https://{f'[{host}]' if ':' in host else host}:{port}",
         namespace=namespace.read_text().strip() if namespace.is_file() else None,
@@ -53,9 +53,9 @@ def _read_authentication(file: Path) -> dict[str, str]:
     try:
         token = file.read_text(encoding="utf-8").strip()
     except OSError as error:
-        raise Unusable(f"could not read the token {file}: {error.strerror or error}") from error
+        raise InvalidEndpoint(f"could not read the token {file}: {error.strerror or error}") from error
     except UnicodeDecodeError:
-        raise Unusable(f"the token {file} is not UTF-8 text") from None
+        raise InvalidEndpoint(f"the token {file} is not UTF-8 text") from None
     if not token:
-        raise Unusable(f"the token {file} is empty")
+        raise InvalidEndpoint(f"the token {file} is empty")
     return {"Authorization": f"Bearer {token}"}

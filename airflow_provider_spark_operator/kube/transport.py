@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 from functools import cache
-from typing import Any, TypeAlias
 
 import aiohttp
 from yarl import URL
 
 from airflow_provider_spark_operator import __version__
+from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
 from airflow_provider_spark_operator.kube.bounded_json import read_json, weigh
 from airflow_provider_spark_operator.kube.call import Call, CallObserver, RequestCheck, RequestGate
 from airflow_provider_spark_operator.kube.checked_connector import check_before_sending
@@ -32,8 +32,6 @@ from airflow_provider_spark_operator.kube.errors import (
 )
 from airflow_provider_spark_operator.kube.failed_requests import parse_status, read_retry_after, translate_errors
 from airflow_provider_spark_operator.kube.link import Link, Links
-
-JsonObject: TypeAlias = dict[str, Any]
 
 CONNECT_SECONDS = 10.0
 REQUEST_SECONDS = 60.0

@@ -20,7 +20,7 @@ from typing import Any, Final
 
 import yaml
 
-MOST_VALUES = 100_000
+MAX_VALUES = 100_000
 """The number of keys and values of a document. Aliases count each time, long texts once for every 64 characters."""
 
 DEEPEST = 100
@@ -118,7 +118,7 @@ class BoundedLoader(yaml.SafeLoader):
         stream: The text.
         duplicates: Gets the duplicate keys, of which the last value counts. None to raise the first one.
         read: Returns the value of a scalar without quotes.
-        most_values: The maximum number of values; see `MOST_VALUES`.
+        most_values: The maximum number of values; see `MAX_VALUES`.
     """
 
     def __init__(
@@ -126,7 +126,7 @@ class BoundedLoader(yaml.SafeLoader):
         stream: str | bytes,
         duplicates: list[DuplicateKey] | None = None,
         read: Callable[[str], Plain] = read_plain,
-        most_values: int = MOST_VALUES,
+        most_values: int = MAX_VALUES,
     ) -> None:
         super().__init__(stream)
         self._duplicates = duplicates
@@ -400,7 +400,7 @@ def load(
     text: str,
     duplicates: list[DuplicateKey] | None = None,
     read: Callable[[str], Plain] = read_plain,
-    most_values: int = MOST_VALUES,
+    most_values: int = MAX_VALUES,
 ) -> Any:
     """Return the only document of a text, None for an empty text. See `BoundedLoader` for the arguments.
 

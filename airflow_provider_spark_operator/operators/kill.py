@@ -15,6 +15,7 @@ from airflow_provider_spark_operator.airflow_compat import (
 )
 from airflow_provider_spark_operator.core.dialects.dialect import read_progress
 from airflow_provider_spark_operator.core.dialects.progress import Phase
+from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
 from airflow_provider_spark_operator.exceptions import SparkApplicationError, SparkApplicationTimedOut
 from airflow_provider_spark_operator.follow.access.outage_tolerance import retry
 from airflow_provider_spark_operator.follow.access.reference import ApplicationReference, resource_of
@@ -29,7 +30,6 @@ from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
 from airflow_provider_spark_operator.kube.errors import describe_error
 from airflow_provider_spark_operator.kube.resources import SPARK_APPLICATIONS, ResourceType
-from airflow_provider_spark_operator.kube.transport import JsonObject
 from airflow_provider_spark_operator.triggers.task_instance import Fate, read_fate
 
 logger = logging.getLogger(__name__)

@@ -433,9 +433,9 @@ class SparkApplicationOperator(BaseOperator):
             "retry_policy": retry_policy,
             **renamed,
         }
-        given = {name_here: value for name_here, value in values.items() if value is not None}
-        for name_here, value in given.items():
-            setattr(self, name_here, value)
+        given = {parameter: value for parameter, value in values.items() if value is not None}
+        for parameter, value in given.items():
+            setattr(self, parameter, value)
         checks.check_if_exists(if_exists)
         self.if_exists = if_exists
         known = checks.select_known_parameters({name: given[name] for name in PARAMETERS if name in given})

@@ -28,7 +28,7 @@ _TRIGGER = "airflow_provider_spark_operator.triggers.start.SparkApplicationStart
 
 # Airflow sends the whole DAG to the triggerer for each task that starts there. For 100 of 100 tasks, this takes 9 s of
 # CPU time, for 200 of 200 tasks 32 s. Without a heartbeat for 30 s, a triggerer loses its triggers.
-MOST_COPIED_TASKS = 100 * 100
+MAX_COPIED_TASKS = 100 * 100
 
 # By identity: the hash of a DAG changes with its tasks.
 _large_dags: WeakValueDictionary[int, DAG] = WeakValueDictionary()
@@ -43,7 +43,7 @@ def warn_if_too_many(dag: DAG | None) -> None:
     if dag is None or _large_dags.get(id(dag)) is dag:
         return
     number = sum(bool(getattr(task, "start_from_trigger", False)) for task in dag.tasks)
-    if number * len(dag.tasks) > MOST_COPIED_TASKS:
+    if number * len(dag.tasks) > MAX_COPIED_TASKS:
         _large_dags[id(dag)] = dag
         warnings.warn(
             f"DAG {dag.dag_id} has {number} or more tasks with start_from_trigger=True among {len(dag.tasks)} tasks. "

@@ -7,18 +7,19 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
 
+from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
 from airflow_provider_spark_operator.core.kubernetes.ownership import LeaseReference
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import KubeError, is_refused_content
 from airflow_provider_spark_operator.kube.transport import RequestRetryPolicy
-from airflow_provider_spark_operator.reconcile.attempts.attempt import NotYet
+from airflow_provider_spark_operator.reconcile.attempts.attempt import ReconcileLater
 from airflow_provider_spark_operator.reconcile.kueue.admissions import Admissions
 from airflow_provider_spark_operator.reconcile.kueue.queue_actions import QueueActions
 from airflow_provider_spark_operator.reconcile.loop.informer import Caches, Informer
 from airflow_provider_spark_operator.reconcile.loop.queue import WorkQueue
 from airflow_provider_spark_operator.reconcile.loop.scope_watch import ScopeWatch
 from airflow_provider_spark_operator.reconcile.loop.workers import Workers
-from airflow_provider_spark_operator.reconcile.objects.cache import JsonObject, ObjectCache, ObjectKey
+from airflow_provider_spark_operator.reconcile.objects.cache import ObjectCache, ObjectKey
 from airflow_provider_spark_operator.reconcile.objects.clock import utc_now
 from airflow_provider_spark_operator.reconcile.objects.kinds import APPLICATION, CLUSTER, Kind
 from airflow_provider_spark_operator.reconcile.objects.limits import ReconcileLimiter
@@ -85,7 +86,7 @@ class _Pipeline:
         try:
             with self.metrics.measure_reconcile(self.kind.type.kind):
                 requeue_after = await self.reconcile(key)
-        except NotYet as reason:
+        except ReconcileLater as reason:
             seconds = self.queue.retry(key)
             logger.info("%s; retrying in %.1f s", reason, seconds, extra=context)
         except ManagedElsewhere:

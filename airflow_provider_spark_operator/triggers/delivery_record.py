@@ -17,7 +17,7 @@ _UIDS: Final = "uids"
 # After the second read, the supervisor of the triggerer has stored every event that it received before the first.
 _READS_BEFORE_FALLBACK: Final = 3
 # A record is rewritten only if this many of its applications no longer exist.
-_MOST_ABSENT: Final = 500
+_MAX_ABSENT: Final = 500
 
 
 class StateStore(Protocol):
@@ -103,7 +103,7 @@ class DeliveryRecord:
             )
         missing, self._unconfirmed = self._unconfirmed, set()
         present = {uid for uid in stored if is_present(uid)}
-        if missing or len(stored) - len(present) > _MOST_ABSENT:
+        if missing or len(stored) - len(present) > _MAX_ABSENT:
             await self._write(present | missing)
 
     async def _read_stored(self) -> set[str] | None:

@@ -21,7 +21,7 @@ from airflow_provider_spark_operator.follow.access.reference import ApplicationR
 from airflow_provider_spark_operator.follow.access.versions import choose_served_version
 from airflow_provider_spark_operator.follow.logs.logs import LogPosition
 from airflow_provider_spark_operator.follow.narration.narrator import Narration
-from airflow_provider_spark_operator.follow.narration.obstacles import WaitSituation
+from airflow_provider_spark_operator.follow.narration.obstacles import WaitState
 from airflow_provider_spark_operator.follow.submission.cancel import CancelOutcome, cancel, cancel_run, describe_outcome
 from airflow_provider_spark_operator.follow.submission.stamp import TaskStamp, owner_of
 from airflow_provider_spark_operator.follow.watching.shared_watch import share_hub
@@ -122,7 +122,7 @@ class ApplicationWatch:
     stamp: TaskStamp | None = None
     deadline: str | None = None
     driver_log: bool = True
-    situation: WaitSituation = field(default_factory=WaitSituation)
+    situation: WaitState = field(default_factory=WaitState)
     secrets: ResourceSecrets = field(default_factory=ResourceSecrets)
 
     async def run(self) -> ApplicationEvent:

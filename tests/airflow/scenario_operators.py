@@ -12,6 +12,7 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Any, Protocol
 
+from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
 from airflow_provider_spark_operator.core.kubernetes.names import (
     DRIVER_CONTAINER,
     LABEL_APPLICATION_NAME,
@@ -32,7 +33,7 @@ from local_kubernetes.api.kinds.kinds import PODS
 from local_kubernetes.api.kinds.status import ApiStatusError
 from tests.cluster import NAMESPACE, Cluster
 from tests.core.scenario import read_scenario
-from tests.core.stage import JsonObject, build_pod_status, complete_story
+from tests.core.stage import build_pod_status, complete_story
 
 _DEADLINE = 60.0
 _RESTART = "ScheduledToRestart"

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 
+from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
 from airflow_provider_spark_operator.core.kueue import state
 from airflow_provider_spark_operator.core.states.states import ApplicationState
 from airflow_provider_spark_operator.kube.client import KubeClient
@@ -17,7 +18,6 @@ from airflow_provider_spark_operator.kube.resources import (
     RESOURCE_FLAVORS,
     WORKLOAD_PRIORITY_CLASSES,
 )
-from airflow_provider_spark_operator.reconcile.objects.cache import JsonObject
 from tests.charts.conftest import Cluster
 from tests.charts.helm import CHART, NAMESPACE, RELEASE, Json, needs_helm, render_chart, run_helm
 from tests.charts.test_chart import list_permissions

@@ -3,13 +3,10 @@
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from airflow_provider_spark_operator.core.kubernetes.json_object import KubernetesObject
 from airflow_provider_spark_operator.core.kubernetes.names import CLUSTER_FINALIZER
 from airflow_provider_spark_operator.core.lifecycle import cluster
-from airflow_provider_spark_operator.core.lifecycle.cluster_decision import (
-    ClusterDecision,
-    ClusterObserved,
-    KubernetesObject,
-)
+from airflow_provider_spark_operator.core.lifecycle.cluster_decision import ClusterDecision, ClusterObserved
 from airflow_provider_spark_operator.core.lifecycle.cluster_transitions import create_cluster_status, move_cluster
 from airflow_provider_spark_operator.core.lifecycle.decision import Settings
 from airflow_provider_spark_operator.core.lifecycle.observation import CreateOutcome

@@ -6,8 +6,9 @@ application. A stage is a cluster on a virtual clock that plays recorded scenari
 
 from dataclasses import replace
 from datetime import datetime
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Protocol
 
+from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
 from airflow_provider_spark_operator.core.kueue.actions import (
     GiveBackQuota,
     MarkFinished,
@@ -46,8 +47,6 @@ from airflow_provider_spark_operator.core.models.status import ApplicationStatus
 from airflow_provider_spark_operator.core.states import reasons
 from airflow_provider_spark_operator.core.states.states import STOPPING, TERMINATED, ApplicationState
 from tests.builders import NOW, build_application_model, build_status_at, seconds
-
-JsonObject: TypeAlias = dict[str, Any]
 
 # The first decision, one after a live read of the pods, two after requests to Kueue, and one after a creation.
 _MAX_DECISIONS = 5

@@ -10,8 +10,9 @@ from typing import Any
 
 import yaml
 
+from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
 from airflow_provider_spark_operator.core.lifecycle.decision import Settings
-from tests.core.stage import JsonObject, Key, Stage, build_pod_status, complete_story
+from tests.core.stage import Key, Stage, build_pod_status, complete_story
 from tests.core.stage_controller import StageController
 
 FOLDER = Path(__file__).parents[1] / "golden" / "traces"

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from airflow_provider_spark_operator.core.driver.attempt import build_attempt
 from airflow_provider_spark_operator.core.driver.configuration.errors import DriverBuildError
+from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
 from airflow_provider_spark_operator.core.kubernetes.names import APPLICATION_FINALIZER
 from airflow_provider_spark_operator.core.kueue.actions import QueueAction
 from airflow_provider_spark_operator.core.kueue.observation import QueueObservation
@@ -15,7 +16,7 @@ from airflow_provider_spark_operator.core.models.parse import parse_application
 from airflow_provider_spark_operator.core.models.status import ApplicationStatus, StateRecord
 from airflow_provider_spark_operator.core.states import reasons
 from tests.builders import NOW, build_driver_pod
-from tests.core.harness import JsonObject, TooManyPasses, reconcile
+from tests.core.harness import TooManyPasses, reconcile
 
 if TYPE_CHECKING:
     from tests.core.scene_queue import SceneQueue

@@ -5,11 +5,10 @@ import itertools
 from collections.abc import Callable
 from copy import deepcopy
 from datetime import datetime, timedelta
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple
 
+from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
 from tests.builders import NOW
-
-JsonObject: TypeAlias = dict[str, Any]
 
 _GRACE_SECONDS = 30
 _COLLECTOR_DELAY = 0.02

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from airflow_provider_spark_operator.core.driver.attempt import AttemptResources, build_attempt, with_driver_owner
 from airflow_provider_spark_operator.core.driver.configuration.errors import DriverBuildError
+from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
 from airflow_provider_spark_operator.core.kubernetes.names import APPLICATION_FINALIZER, LABEL_APPLICATION_NAME
 from airflow_provider_spark_operator.core.kueue.actions import QueueAction
 from airflow_provider_spark_operator.core.kueue.observation import QueueObservation
@@ -14,7 +15,7 @@ from airflow_provider_spark_operator.core.lifecycle.observation import Applicati
 from airflow_provider_spark_operator.core.models.application import SparkApplication
 from airflow_provider_spark_operator.core.models.parse import parse_application
 from airflow_provider_spark_operator.core.models.status import ApplicationStatus
-from tests.core.harness import JsonObject, reconcile
+from tests.core.harness import reconcile
 from tests.core.stage import Key, RefusedByApi, Stage, key_of
 
 if TYPE_CHECKING:

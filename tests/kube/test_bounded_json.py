@@ -15,7 +15,7 @@ LONGEST = 100
 @pytest.fixture(autouse=True)
 def low_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bounded_json, "LONGEST", LONGEST)
-    monkeypatch.setattr(bounded_json, "_MOST_ENTRIES", 300)
+    monkeypatch.setattr(bounded_json, "_MAX_ENTRIES", 300)
     monkeypatch.setattr(bounded_json, "_TOKENS_IN_SLICE", 50)
 
 

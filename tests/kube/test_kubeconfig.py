@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from airflow_provider_spark_operator.kube.endpoint import Access, Unusable, build_tls_context
+from airflow_provider_spark_operator.kube.endpoint import Access, InvalidEndpoint, build_tls_context
 from airflow_provider_spark_operator.kube.kubeconfig import Document, Malformed, choose, open_choice, read_kubeconfigs
 from airflow_provider_spark_operator.kube.service_account import open_service_account
 from tests.kube.certificates import create_certificate
@@ -43,13 +43,13 @@ async def test_line_end_of_a_token_file_is_not_sent(tmp_path: Path) -> None:
 
 
 def test_absent_token_file_is_named(tmp_path: Path) -> None:
-    with pytest.raises(Unusable, match=r"could not read the tokenFile .*/token: No such file"):
+    with pytest.raises(InvalidEndpoint, match=r"could not read the tokenFile .*/token: No such file"):
         open_document(build_kubeconfig("https://k", {"tokenFile": "token"}), tmp_path)
 
 
 def test_token_file_that_is_not_text_is_named(tmp_path: Path) -> None:
     (tmp_path / "token").write_bytes(b"\xff\xfe")
-    with pytest.raises(Unusable, match=r"the tokenFile .*/token is not UTF-8 text"):
+    with pytest.raises(InvalidEndpoint, match=r"the tokenFile .*/token is not UTF-8 text"):
         open_document(build_kubeconfig("https://k", {"tokenFile": "token"}), tmp_path)
 
 
@@ -95,7 +95,7 @@ def test_authority_in_the_document_overrides_a_file(tmp_path: Path) -> None:
 def test_unusable_field_is_named(cluster: dict[str, Any], user: dict[str, Any], message: str) -> None:
     document = build_kubeconfig("https://k", user)
     document["clusters"][0]["cluster"] |= cluster
-    with pytest.raises(Unusable) as caught:
+    with pytest.raises(InvalidEndpoint) as caught:
         open_document(document)
     assert str(caught.value) == message
 
@@ -116,14 +116,14 @@ def test_token_that_is_not_a_string_is_reported_without_its_value() -> None:
     ],
 )
 def test_missing_entry_is_named(change: dict[str, Any], message: str) -> None:
-    with pytest.raises(Unusable) as caught:
+    with pytest.raises(InvalidEndpoint) as caught:
         open_document({**build_kubeconfig("https://k"), **change})
     assert str(caught.value) == message
 
 
 @pytest.mark.parametrize("change", [{"clusters": {}}, {"clusters": ["c"]}, {"contexts": "main"}])
 def test_invalid_structure_is_reported(change: dict[str, Any]) -> None:
-    with pytest.raises((Malformed, Unusable)):
+    with pytest.raises((Malformed, InvalidEndpoint)):
         open_document({**build_kubeconfig("https://k"), **change})
 
 
@@ -216,11 +216,11 @@ async def test_pod_finds_its_server_and_reads_its_token_again(account: Path) -> 
 @pytest.mark.parametrize("name", ["token", "ca.crt"])
 def test_missing_file_of_the_account_is_named(account: Path, name: str) -> None:
     (account / name).unlink()
-    with pytest.raises(Unusable, match=name):
+    with pytest.raises(InvalidEndpoint, match=name):
         open_service_account(account)
 
 
 def test_empty_token_is_reported(account: Path) -> None:
     (account / "token").write_text("")
-    with pytest.raises(Unusable, match="is empty"):
+    with pytest.raises(InvalidEndpoint, match="is empty"):
         open_service_account(account)

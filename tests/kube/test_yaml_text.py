@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from airflow_provider_spark_operator.kube.yaml_text import (
     DEEPEST,
-    MOST_VALUES,
+    MAX_VALUES,
     BoundedLoader,
     DuplicateKey,
     ExcessiveYaml,
@@ -123,9 +123,9 @@ def test_shared_parts_are_copied() -> None:
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        pytest.param(build_bomb("[{}]", "[x]"), f"more than {MOST_VALUES} values", id="aliases"),
-        pytest.param(build_bomb("{{<<: [{}]}}", "{k: v}"), f"more than {MOST_VALUES} values", id="merges"),
-        pytest.param(f"a: &a {'x' * 64_000}\nb: [{'*a, ' * 1000}]", f"more than {MOST_VALUES} values", id="text"),
+        pytest.param(build_bomb("[{}]", "[x]"), f"more than {MAX_VALUES} values", id="aliases"),
+        pytest.param(build_bomb("{{<<: [{}]}}", "{k: v}"), f"more than {MAX_VALUES} values", id="merges"),
+        pytest.param(f"a: &a {'x' * 64_000}\nb: [{'*a, ' * 1000}]", f"more than {MAX_VALUES} values", id="text"),
         pytest.param("[" * 3000, f"more than {DEEPEST} levels of nesting", id="brackets"),
         pytest.param("- " * 3000, f"more than {DEEPEST} levels of nesting", id="dashes"),
         pytest.param("a: &y [*y]", "a value that contains itself", id="list in itself"),

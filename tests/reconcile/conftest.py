@@ -4,9 +4,9 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
-from airflow_provider_spark_operator.reconcile.objects.cache import JsonObject
 from tests.reconcile.stage import NAMESPACE, Stage, install_definitions, serve_api
 
 

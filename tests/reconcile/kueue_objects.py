@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.resources import (
     CUSTOM_RESOURCE_DEFINITIONS,
@@ -10,7 +11,6 @@ from airflow_provider_spark_operator.kube.resources import (
     WORKLOADS,
     ResourceType,
 )
-from airflow_provider_spark_operator.reconcile.objects.cache import JsonObject
 from tests.core.kueue.workloads import build_condition
 
 QUEUE_LABEL = "kueue.x-k8s.io/queue-name"

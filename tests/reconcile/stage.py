@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
+from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
 from airflow_provider_spark_operator.core.kubernetes.names import LABEL_ROLE, ROLE_DRIVER
 from airflow_provider_spark_operator.core.lifecycle.decision import Settings
 from airflow_provider_spark_operator.core.states.states import ApplicationState
@@ -27,7 +28,6 @@ from airflow_provider_spark_operator.kube.resources import (
     ResourceType,
 )
 from airflow_provider_spark_operator.reconcile.controller import Controller
-from airflow_provider_spark_operator.reconcile.objects.cache import JsonObject
 from airflow_provider_spark_operator.reconcile.objects.scope import NamedNamespaces, Scope
 from airflow_provider_spark_operator.reconcile.ownership.election import Leadership
 from airflow_provider_spark_operator.reconcile.serving.metrics import PREFIX, Metrics

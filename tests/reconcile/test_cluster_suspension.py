@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
 from airflow_provider_spark_operator.core.kubernetes.names import LABEL_CLUSTER_NAME, LABEL_ROLE
 from airflow_provider_spark_operator.core.models.cluster_status import ClusterState
 from airflow_provider_spark_operator.kube.errors import Forbidden, KubeError, ServerError, Unreachable
@@ -17,7 +18,6 @@ from airflow_provider_spark_operator.kube.resources import (
     SPARK_CLUSTERS,
     STATEFUL_SETS,
 )
-from airflow_provider_spark_operator.reconcile.objects.cache import JsonObject
 from tests.reconcile.reconcilers.test_clusters import (
     ALL_NAMES,
     FAILED_STATES,

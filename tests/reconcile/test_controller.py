@@ -3,6 +3,7 @@ from typing import Any
 
 import pytest
 
+from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
 from airflow_provider_spark_operator.core.kubernetes.names import APPLICATION_FINALIZER
 from airflow_provider_spark_operator.core.states.states import ApplicationState
 from airflow_provider_spark_operator.kube.call import Call
@@ -17,7 +18,6 @@ from airflow_provider_spark_operator.kube.resources import (
     SERVICES,
     SPARK_APPLICATIONS,
 )
-from airflow_provider_spark_operator.reconcile.objects.cache import JsonObject
 from airflow_provider_spark_operator.reconcile.objects.scope import EveryNamespace, SelectedNamespaces
 from airflow_provider_spark_operator.reconcile.reports.events import EventRecorder
 from tests.reconcile.stage import (

@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
+from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
 from airflow_provider_spark_operator.core.states.states import ApplicationState
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.collection import WatchEvent
 from airflow_provider_spark_operator.kube.errors import NotFound
 from airflow_provider_spark_operator.kube.resources import CONFIG_MAPS, PODS, SPARK_APPLICATIONS, ResourceType
-from airflow_provider_spark_operator.reconcile.objects.cache import JsonObject
 from tests import builders
 from tests.reconcile.stage import Stage, build_application, history_of, run_controller, state_of
 

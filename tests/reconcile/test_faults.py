@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import pytest
 
+from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
 from airflow_provider_spark_operator.core.states import reasons
 from airflow_provider_spark_operator.core.states.states import ApplicationState
 from airflow_provider_spark_operator.kube.client import KubeClient
@@ -17,7 +18,6 @@ from airflow_provider_spark_operator.kube.errors import (
     Unreachable,
 )
 from airflow_provider_spark_operator.kube.resources import PODS, SPARK_APPLICATIONS
-from airflow_provider_spark_operator.reconcile.objects.cache import JsonObject
 from tests.reconcile.stage import (
     FaultyClient,
     Killed,

@@ -2,12 +2,12 @@
 
 import pytest
 
+from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
 from airflow_provider_spark_operator.core.kubernetes.names import LABEL_APPLICATION_NAME, LABEL_OPERATOR_NAME
 from airflow_provider_spark_operator.core.states.states import ApplicationState
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import Forbidden
 from airflow_provider_spark_operator.kube.resources import CONFIG_MAPS, PODS
-from airflow_provider_spark_operator.reconcile.objects.cache import JsonObject
 from tests.reconcile.stage import (
     QUICK,
     FaultyClient,

@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
+from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
 from airflow_provider_spark_operator.core.lifecycle.transitions import move, move_to_next_attempt
 from airflow_provider_spark_operator.core.models.status import AttemptInfo
 from airflow_provider_spark_operator.core.states.states import ApplicationState
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.collection import ObjectList, WatchEvent
 from airflow_provider_spark_operator.kube.resources import PODS, ResourceType
-from airflow_provider_spark_operator.reconcile.objects.cache import JsonObject
 from airflow_provider_spark_operator.reconcile.objects.pod_selectors import build_pod_selector
 from tests import builders
 from tests.reconcile.stage import IMAGE, QUICK, Stage, build_application, history_of, play_drivers, run_controller

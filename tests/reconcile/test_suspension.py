@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
+from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
 from airflow_provider_spark_operator.core.states import reasons
 from airflow_provider_spark_operator.core.states.states import ApplicationState
 from airflow_provider_spark_operator.crds import build_custom_resource_definitions
 from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
 from airflow_provider_spark_operator.kube.resources import CUSTOM_RESOURCE_DEFINITIONS, NAMESPACES, PODS
-from airflow_provider_spark_operator.reconcile.objects.cache import JsonObject
 from tests.reconcile.stage import NAMESPACE, Stage, build_application, play_drivers, run_controller
 
 State = ApplicationState

@@ -6,12 +6,13 @@ from typing import Any
 
 import pytest
 
+from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
 from airflow_provider_spark_operator.core.kubernetes.names import LABEL_APPLICATION_NAME
 from airflow_provider_spark_operator.core.states.states import ApplicationState
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import NotFound
 from airflow_provider_spark_operator.kube.resources import SPARK_APPLICATIONS
-from airflow_provider_spark_operator.reconcile.objects.cache import JsonObject, ObjectKey
+from airflow_provider_spark_operator.reconcile.objects.cache import ObjectKey
 from tests.reconcile.stage import CHILDREN, build_application, history_of, state_of
 from tests.reliability.node import ScriptedNode
 

@@ -6,13 +6,14 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field
 
+from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
 from airflow_provider_spark_operator.core.kubernetes.names import LABEL_APPLICATION_NAME, LABEL_ROLE, ROLE_DRIVER
 from airflow_provider_spark_operator.core.states.states import ApplicationState
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import Conflict, KubeError, NotFound
 from airflow_provider_spark_operator.kube.listwatch import Listed, Removed, list_and_watch
 from airflow_provider_spark_operator.kube.resources import PODS, SPARK_APPLICATIONS, ResourceType
-from airflow_provider_spark_operator.reconcile.objects.cache import JsonObject, ObjectKey, key_of
+from airflow_provider_spark_operator.reconcile.objects.cache import ObjectKey, key_of
 from tests import builders
 from tests.reconcile.stage import state_of
 

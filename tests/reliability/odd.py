@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from random import Random
 from typing import Any, TypeAlias
 
-from airflow_provider_spark_operator.reconcile.objects.cache import JsonObject
+from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
 
 Odd: TypeAlias = Callable[[Random], Any]
 

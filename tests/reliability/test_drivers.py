@@ -8,10 +8,10 @@ from contextlib import asynccontextmanager
 
 import pytest
 
+from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
 from airflow_provider_spark_operator.core.kubernetes.names import LABEL_OPERATOR_NAME, LABEL_ROLE
 from airflow_provider_spark_operator.kube.errors import NotFound
 from airflow_provider_spark_operator.kube.resources import PODS, SPARK_APPLICATIONS
-from airflow_provider_spark_operator.reconcile.objects.cache import JsonObject
 from tests import builders
 from tests.reconcile.stage import build_application, history_of, state_of
 from tests.reliability.scene import DEADLINE, Scene

@@ -10,6 +10,7 @@ from itertools import islice
 
 import pytest
 
+from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import BadRequest, Conflict, Invalid, NotFound
 from airflow_provider_spark_operator.kube.resources import (
@@ -17,7 +18,6 @@ from airflow_provider_spark_operator.kube.resources import (
     SPARK_CLUSTERS,
     ResourceType,
 )
-from airflow_provider_spark_operator.reconcile.objects.cache import JsonObject
 from airflow_provider_spark_operator.reconcile.objects.patches import build_finalizers_patch
 from tests.reconcile.stage import state_of
 from tests.reliability.odd import ANOTHER_FINALIZER, generate_odd_resources
@@ -30,7 +30,7 @@ RESOURCES = 150
 _SEED = int(os.environ.get("RELIABILITY_SEED", "1"))
 _DEADLINE = 120
 # Restarts and reconciliations after Events are included. A request that is repeated indefinitely exceeds the limit.
-_MOST_REQUESTS = 100
+_MAX_REQUESTS = 100
 
 
 def find_kind(document: JsonObject) -> ResourceType:
@@ -53,7 +53,7 @@ async def test_odd_resources_get_a_status_and_can_be_deleted(scene: Scene) -> No
         for name, document in stored.items():
             group.create_task(delete(scene.client, document, name, scene.namespace))
     await wait_until_no_match(scene, stored, lambda _: True, "not gone after deletion")
-    assert max(requests.values()) < _MOST_REQUESTS, requests.most_common(5)
+    assert max(requests.values()) < _MAX_REQUESTS, requests.most_common(5)
 
 
 async def create_odd_resources(scene: Scene, number: int) -> dict[str, JsonObject]:

@@ -38,7 +38,7 @@ POISONS: dict[str, tuple[dict[str, Any], str]] = {
     ),
 }
 UNREADABLE = {"currentState": {"currentStateSummary": "Submitted", "lastTransitionTime": "yesterday"}}
-_MOST_REQUESTS = 60
+_MAX_REQUESTS = 60
 
 
 async def test_invalid_application_does_not_block_others(scene: Scene) -> None:
@@ -61,7 +61,7 @@ async def test_invalid_application_does_not_block_others(scene: Scene) -> None:
         for name, (_, words) in POISONS.items():
             await wait_until_refused(scene, name, words)
         await wait_for_event(scene, "poison-status", "status.currentState")
-    assert max(requests.values()) < _MOST_REQUESTS, requests
+    assert max(requests.values()) < _MAX_REQUESTS, requests
 
 
 async def wait_until_refused(scene: Scene, name: str, words: str) -> None:

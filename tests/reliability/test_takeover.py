@@ -8,12 +8,12 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from airflow_provider_spark_operator.cli.base.exit_codes import ExitCode
+from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
 from airflow_provider_spark_operator.core.kubernetes.names import ANNOTATION_CLAIM, APPLICATION_FINALIZER
 from airflow_provider_spark_operator.core.kubernetes.ownership import APACHE, LeaseReference, find_owner
 from airflow_provider_spark_operator.core.states.states import ApplicationState
 from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
 from airflow_provider_spark_operator.kube.resources import SPARK_APPLICATIONS
-from airflow_provider_spark_operator.reconcile.objects.cache import JsonObject
 from airflow_provider_spark_operator.reconcile.objects.lease import DEFAULT_LEASE
 from tests.cli.process import start_command, wait_for_exit
 from tests.reconcile.ownership.test_claims import hold_lease, list_messages, run_rival

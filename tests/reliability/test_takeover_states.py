@@ -2,10 +2,10 @@
 
 import pytest
 
+from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
 from airflow_provider_spark_operator.core.kubernetes.ownership import APACHE
 from airflow_provider_spark_operator.core.states.states import ApplicationState
 from airflow_provider_spark_operator.kube.resources import PODS
-from airflow_provider_spark_operator.reconcile.objects.cache import JsonObject
 from tests.reconcile.ownership.test_claims import OURS, TAKE_OVER, list_messages, run_rival
 from tests.reconcile.stage import Stage, build_application
 from tests.reliability.scene import Scene

@@ -12,9 +12,10 @@ import aiohttp
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
 from airflow_provider_spark_operator.core.states.states import ApplicationState
 from airflow_provider_spark_operator.kube.resources import PODS, SPARK_APPLICATIONS
-from airflow_provider_spark_operator.reconcile.objects.cache import JsonObject, ObjectKey
+from airflow_provider_spark_operator.reconcile.objects.cache import ObjectKey
 from tests.reconcile.stage import IMAGE, build_application, state_of
 from tests.reliability.scene import DEADLINE, Scene, open_scene
 

@@ -298,7 +298,7 @@ def test_serialized_dag_contains_the_start_trigger() -> None:
 
 
 def test_dag_with_too_many_tasks_that_start_in_the_triggerer_warns_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("airflow_provider_spark_operator.operators.start.MOST_COPIED_TASKS", 6)
+    monkeypatch.setattr("airflow_provider_spark_operator.operators.start.MAX_COPIED_TASKS", 6)
     with warnings.catch_warnings(record=True) as caught, DAG("large", schedule=None):
         warnings.simplefilter("always")
         for number in range(2):

@@ -10,11 +10,11 @@ from airflow_provider_spark_operator.cli.applications.pod_census import PodCensu
 from airflow_provider_spark_operator.cli.base.styles import style_state
 from airflow_provider_spark_operator.cli.output.row_printer import Column, Table
 from airflow_provider_spark_operator.core.dialects.progress import Phase
+from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
 from airflow_provider_spark_operator.core.kubernetes.times import format_duration
 from airflow_provider_spark_operator.core.report.summary import ApplicationSummary, summarize
 from airflow_provider_spark_operator.core.states.reasons import OUT_OF_MEMORY
 from airflow_provider_spark_operator.core.verdict.verdict import Outcome
-from airflow_provider_spark_operator.kube.transport import JsonObject
 
 # In the messages of `core.lifecycle.application`.
 _COUNT: Final = "(executors ready: "

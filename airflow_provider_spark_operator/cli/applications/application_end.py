@@ -22,7 +22,7 @@ from airflow_provider_spark_operator.follow.access.reference import ApplicationR
 from airflow_provider_spark_operator.follow.ending.evidence import describe_failure
 from airflow_provider_spark_operator.follow.narration.driver_log import DriverLogOptions
 from airflow_provider_spark_operator.follow.narration.narrator import Narration
-from airflow_provider_spark_operator.follow.narration.obstacles import ATTENDED, WaitSituation
+from airflow_provider_spark_operator.follow.narration.obstacles import ATTENDED, WaitState
 from airflow_provider_spark_operator.follow.watching.wait import Conclusion, ReachedState, wait_for_end, wait_for_state
 from airflow_provider_spark_operator.follow.watching.watch import WatchHub
 from airflow_provider_spark_operator.kube.client import KubeClient
@@ -59,7 +59,7 @@ async def wait_and_report(client: KubeClient, reference: ApplicationReference, w
     Raises:
         KubeError: The API rejected a request, or could not be reached for a long time.
     """
-    hub, situation = WatchHub(client), WaitSituation()
+    hub, situation = WatchHub(client), WaitState()
     try:
         async with asyncio.timeout(wait.limit.total_seconds() if wait.limit is not None else None) as limit:
             end = await _follow(hub, reference, wait, situation)
@@ -81,7 +81,7 @@ async def wait_and_report(client: KubeClient, reference: ApplicationReference, w
 
 
 async def _follow(
-    hub: WatchHub, reference: ApplicationReference, wait: Wait, situation: WaitSituation
+    hub: WatchHub, reference: ApplicationReference, wait: Wait, situation: WaitState
 ) -> ReachedState | Conclusion:
     """Wait for the end or for a state. A terminal shows the state, unless it shows the driver's log."""
     driver_log = DriverLogOptions(longest=sys.maxsize) if wait.with_log else None

@@ -16,6 +16,7 @@ from airflow_provider_spark_operator.cli.options.options import AllNamespaces, C
 from airflow_provider_spark_operator.cli.options.state_words import list_state_words, require_states
 from airflow_provider_spark_operator.core.dialects.dialect import list_ended_states
 from airflow_provider_spark_operator.core.dialects.progress import Phase
+from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
 from airflow_provider_spark_operator.core.kubernetes.times import format_duration
 from airflow_provider_spark_operator.core.report.summary import ApplicationSummary
 from airflow_provider_spark_operator.core.verdict.verdict import Outcome
@@ -23,7 +24,6 @@ from airflow_provider_spark_operator.follow.access.reference import ApplicationR
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.connection import ClusterAccess
 from airflow_provider_spark_operator.kube.errors import Conflict, NotFound
-from airflow_provider_spark_operator.kube.transport import JsonObject
 
 EXAMPLES = """
 # List the applications of the current namespace that ended more than seven days ago

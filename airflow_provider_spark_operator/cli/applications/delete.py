@@ -19,13 +19,13 @@ from airflow_provider_spark_operator.cli.base.exit_codes import ExitCode
 from airflow_provider_spark_operator.cli.base.object_names import require_applications
 from airflow_provider_spark_operator.cli.options.completers import complete_applications
 from airflow_provider_spark_operator.cli.options.options import Context, Kubeconfig, Namespace, Selector
+from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
 from airflow_provider_spark_operator.follow.access.errors import DeletionStuck
 from airflow_provider_spark_operator.follow.access.reference import ApplicationReference
 from airflow_provider_spark_operator.follow.access.requests import wait_until_deleted
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.connection import ClusterAccess
 from airflow_provider_spark_operator.kube.errors import NotFound
-from airflow_provider_spark_operator.kube.transport import JsonObject
 
 EXAMPLES = """
 # Delete two applications, and wait until they no longer exist

@@ -22,6 +22,7 @@ from airflow_provider_spark_operator.cli.options.options import ApplicationName,
 from airflow_provider_spark_operator.cli.output.section_printer import SectionPrinter
 from airflow_provider_spark_operator.core.dialects.dialect import dialect_of
 from airflow_provider_spark_operator.core.dialects.progress import Phase
+from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
 from airflow_provider_spark_operator.core.kubernetes.names import ROLE_DRIVER
 from airflow_provider_spark_operator.core.kubernetes.pods import get_object, get_status, get_text, list_objects
 from airflow_provider_spark_operator.core.kubernetes.times import format_duration
@@ -38,14 +39,13 @@ from airflow_provider_spark_operator.follow.ending.evidence import Evidence, gat
 from airflow_provider_spark_operator.follow.narration.obstacles import describe_wait
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.connection import ClusterAccess
-from airflow_provider_spark_operator.kube.transport import JsonObject
 
 EXAMPLES = """
 # Why did the application fail?
 spark-operator describe pi
 """
 
-_MOST_ROWS: Final = 20
+_MAX_ROWS: Final = 20
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,7 @@ def _print(report: _Report) -> None:
     _print_conditions(printer, report)
     if report.snapshot.events is not None:
         printer.print_heading("Events")
-        rows = [build_event_row(event, report.now) for event in report.snapshot.events[-_MOST_ROWS:]]
+        rows = [build_event_row(event, report.now) for event in report.snapshot.events[-_MAX_ROWS:]]
         _print_rows(printer, TITLES, rows, len(report.snapshot.events))
     if report.evidence is not None and report.verdict.outcome is Outcome.FAILED:
         printer.print_heading("Last lines of the driver's log")
@@ -181,7 +181,7 @@ def _print_executors(printer: SectionPrinter, report: _Report) -> None:
             format_optional((span.end or report.timeline.end) - span.begin if span.begin else None),
             span.detail,
         )
-        for span in spans[-_MOST_ROWS:]
+        for span in spans[-_MAX_ROWS:]
     ]
     _print_rows(printer, ("NAME", "STATE", "AT", "LASTED", "DETAIL"), rows, len(spans))
 

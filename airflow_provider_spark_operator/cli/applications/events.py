@@ -21,15 +21,15 @@ from airflow_provider_spark_operator.cli.options.options import (
 )
 from airflow_provider_spark_operator.cli.output.resource_list import open_list
 from airflow_provider_spark_operator.cli.output.row_printer import RowPrinter
+from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
 from airflow_provider_spark_operator.core.report.summary import has_ended
 from airflow_provider_spark_operator.core.report.timeline import build_timeline
 from airflow_provider_spark_operator.follow.access.requests import read_present
 from airflow_provider_spark_operator.follow.access.snapshot import Snapshot, read_snapshot
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.connection import ClusterAccess
-from airflow_provider_spark_operator.kube.errors import PASSING
+from airflow_provider_spark_operator.kube.errors import TRANSIENT
 from airflow_provider_spark_operator.kube.resources import EVENTS
-from airflow_provider_spark_operator.kube.transport import JsonObject
 
 EXAMPLES = """
 # Events of an application and its pods in the current namespace
@@ -111,7 +111,7 @@ async def _follow(client: KubeClient, name: str) -> ExitCode:
                 print_note(f"{snapshot.reference} was deleted")
                 return ExitCode.SUCCESS
             snapshot = await read_snapshot(client, name)
-        except PASSING as error:
+        except TRANSIENT as error:
             print_note(f"{error}; retrying")
 
 

@@ -12,12 +12,12 @@ from airflow_provider_spark_operator.cli.base.errors import print_error, print_n
 from airflow_provider_spark_operator.cli.base.exit_codes import ExitCode
 from airflow_provider_spark_operator.cli.options.options import TABLE
 from airflow_provider_spark_operator.cli.output.output import print_resource
+from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
 from airflow_provider_spark_operator.follow.access.find import list_served_kinds
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import Forbidden, KubeError
 from airflow_provider_spark_operator.kube.listwatch import Change, Changed, Listed, list_and_watch
 from airflow_provider_spark_operator.kube.resources import ResourceType
-from airflow_provider_spark_operator.kube.transport import JsonObject
 
 _Arrivals: TypeAlias = "asyncio.Queue[tuple[ResourceType, Change | Forbidden]]"
 

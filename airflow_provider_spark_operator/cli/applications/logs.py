@@ -25,6 +25,7 @@ from airflow_provider_spark_operator.cli.options.options import (
 )
 from airflow_provider_spark_operator.cli.output.output import open_console
 from airflow_provider_spark_operator.core.dialects.dialect import dialect_of, read_progress
+from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
 from airflow_provider_spark_operator.core.report.attempts import list_attempts
 from airflow_provider_spark_operator.core.report.executors import get_executor_number
 from airflow_provider_spark_operator.follow.access.find import find_application
@@ -42,7 +43,6 @@ from airflow_provider_spark_operator.follow.logs.attempt_logs import (
 from airflow_provider_spark_operator.follow.logs.logs import LogStart
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.connection import ClusterAccess
-from airflow_provider_spark_operator.kube.transport import JsonObject
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -108,7 +108,7 @@ spark-operator logs pi --previous
 
 _ALL = "all"
 # The largest number that the API accepts.
-_MOST_LINES = 2**63 - 1
+_MAX_LINES = 2**63 - 1
 
 
 @dataclass(frozen=True)
@@ -183,7 +183,7 @@ def run(
             "--tail",
             metavar="N",
             min=0,
-            max=_MOST_LINES,
+            max=_MAX_LINES,
             help="only the last N lines of each log (default: all lines)",
         ),
     ] = None,

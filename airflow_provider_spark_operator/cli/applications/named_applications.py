@@ -11,12 +11,12 @@ from airflow_provider_spark_operator.cli.base.errors import CommandError, print_
 from airflow_provider_spark_operator.cli.base.exit_codes import ExitCode
 from airflow_provider_spark_operator.cli.base.object_names import require_applications
 from airflow_provider_spark_operator.cli.options.completers import complete_applications
+from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
 from airflow_provider_spark_operator.follow.access.find import find_application, list_served_kinds
 from airflow_provider_spark_operator.follow.access.reference import ApplicationReference
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import KubeError
 from airflow_provider_spark_operator.kube.resources import ResourceType
-from airflow_provider_spark_operator.kube.transport import JsonObject
 
 # Requests that run at the same time.
 _CONCURRENT = 8

@@ -11,6 +11,7 @@ from typing import Final
 
 from airflow_provider_spark_operator.core.dialects.dialect import DIALECTS, dialect_of, read_progress
 from airflow_provider_spark_operator.core.dialects.progress import Phase
+from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
 from airflow_provider_spark_operator.core.kubernetes.names import (
     LABEL_APPLICATION_SELECTOR,
     LABEL_ROLE,
@@ -26,7 +27,6 @@ from airflow_provider_spark_operator.follow.narration.controllers import find_lo
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import Forbidden
 from airflow_provider_spark_operator.kube.resources import PODS
-from airflow_provider_spark_operator.kube.transport import JsonObject
 
 _APPLICATION_LABELS: Final = frozenset(dialect.application_label for dialect in DIALECTS)
 _LABELS: Final = (LABEL_ROLE, LABEL_APPLICATION_SELECTOR, *_APPLICATION_LABELS)

@@ -8,12 +8,12 @@ from airflow_provider_spark_operator.cli.base.errors import CommandError
 from airflow_provider_spark_operator.cli.base.exit_codes import ExitCode
 from airflow_provider_spark_operator.core.dialects.dialect import dialect_of, read_progress
 from airflow_provider_spark_operator.core.dialects.progress import Phase
+from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
 from airflow_provider_spark_operator.core.verdict.obstacles import ignores_suspension
 from airflow_provider_spark_operator.follow.access.reference import ApplicationReference
 from airflow_provider_spark_operator.follow.submission.suspension import SuspensionNotSupported, set_suspended
 from airflow_provider_spark_operator.kube.backoff import Backoff
 from airflow_provider_spark_operator.kube.client import KubeClient
-from airflow_provider_spark_operator.kube.transport import JsonObject
 
 # An operator reacts within a second, unless it is overloaded.
 REACTION_SECONDS = 15.0

@@ -21,6 +21,7 @@ from airflow_provider_spark_operator.cli.options.options import (
 )
 from airflow_provider_spark_operator.cli.output.output import print_table
 from airflow_provider_spark_operator.core.dialects.dialect import DIALECTS
+from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
 from airflow_provider_spark_operator.core.kubernetes.names import LABEL_ROLE, ROLE_DRIVER, ROLE_EXECUTOR
 from airflow_provider_spark_operator.core.kubernetes.pods import get_status, get_text, read_phase
 from airflow_provider_spark_operator.core.kubernetes.quantities import format_bytes, format_cores
@@ -30,7 +31,6 @@ from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.connection import ClusterAccess
 from airflow_provider_spark_operator.kube.errors import Forbidden, NotFound, ServerError
 from airflow_provider_spark_operator.kube.resources import POD_METRICS, PODS
-from airflow_provider_spark_operator.kube.transport import JsonObject
 
 EXAMPLES = """
 # Executors, cores and memory of the applications in the current namespace

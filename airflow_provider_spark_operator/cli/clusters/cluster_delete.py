@@ -14,11 +14,11 @@ from airflow_provider_spark_operator.cli.base.exit_codes import ExitCode
 from airflow_provider_spark_operator.cli.base.object_names import require_clusters
 from airflow_provider_spark_operator.cli.options.completers import complete_clusters
 from airflow_provider_spark_operator.cli.options.options import Context, Kubeconfig, Namespace
+from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
 from airflow_provider_spark_operator.follow.access.find import find_cluster
 from airflow_provider_spark_operator.follow.access.reference import ApplicationReference
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.connection import ClusterAccess
-from airflow_provider_spark_operator.kube.transport import JsonObject
 
 EXAMPLES = """
 # Delete a SparkCluster, and wait until it no longer exists

@@ -22,6 +22,7 @@ from airflow_provider_spark_operator.cli.options.options import (
 from airflow_provider_spark_operator.cli.output.resource_list import open_list
 from airflow_provider_spark_operator.cli.output.row_printer import Column, Table
 from airflow_provider_spark_operator.core.cluster_resources.frame import build_object_name
+from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
 from airflow_provider_spark_operator.core.kubernetes.names import LABEL_CLUSTER_NAME, ROLE_WORKER, build_master_url
 from airflow_provider_spark_operator.core.kubernetes.pods import get_object, get_text
 from airflow_provider_spark_operator.follow.access.versions import choose_served_version
@@ -31,7 +32,6 @@ from airflow_provider_spark_operator.kube.collection import ObjectList
 from airflow_provider_spark_operator.kube.connection import ClusterAccess
 from airflow_provider_spark_operator.kube.errors import KubeError
 from airflow_provider_spark_operator.kube.resources import PODS, SPARK_CLUSTERS, STATEFUL_SETS
-from airflow_provider_spark_operator.kube.transport import JsonObject
 
 
 class ClusterView:

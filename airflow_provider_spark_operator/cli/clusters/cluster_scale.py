@@ -10,6 +10,7 @@ from airflow_provider_spark_operator.cli.base.errors import CommandError
 from airflow_provider_spark_operator.cli.base.exit_codes import ExitCode
 from airflow_provider_spark_operator.cli.options.options import ClusterName, Context, Kubeconfig, Namespace
 from airflow_provider_spark_operator.core.cluster_resources.frame import build_object_name
+from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
 from airflow_provider_spark_operator.core.kubernetes.names import ROLE_WORKER
 from airflow_provider_spark_operator.core.kubernetes.pods import get_object
 from airflow_provider_spark_operator.follow.access.find import find_cluster
@@ -18,7 +19,6 @@ from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.connection import ClusterAccess
 from airflow_provider_spark_operator.kube.errors import NotFound
 from airflow_provider_spark_operator.kube.resources import STATEFUL_SETS
-from airflow_provider_spark_operator.kube.transport import JsonObject
 
 EXAMPLES = """
 # Run a SparkCluster with five workers

@@ -13,6 +13,7 @@ from airflow_provider_spark_operator.cli.controller.controller_options import Co
 from airflow_provider_spark_operator.cli.files.documents import STANDARD_INPUT
 from airflow_provider_spark_operator.cli.files.settings_file import read_settings
 from airflow_provider_spark_operator.cli.output.log_records import configure_logs
+from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
 from airflow_provider_spark_operator.core.kubernetes.kubernetes_names import NAMESPACE_RULE, is_namespace
 from airflow_provider_spark_operator.core.kubernetes.ownership import LeaseReference, find_owner
 from airflow_provider_spark_operator.follow.access.versions import require_version
@@ -20,7 +21,6 @@ from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
 from airflow_provider_spark_operator.kube.errors import Forbidden, NotFound
 from airflow_provider_spark_operator.kube.resources import NAMESPACES, SPARK_APPLICATIONS, SPARK_CLUSTERS, ResourceType
-from airflow_provider_spark_operator.kube.transport import JsonObject
 from airflow_provider_spark_operator.reconcile.controller import REPEATED_WRITES, Controller
 from airflow_provider_spark_operator.reconcile.objects.cache import key_of
 from airflow_provider_spark_operator.reconcile.objects.limits import RequestLimiter

@@ -21,8 +21,8 @@ from airflow_provider_spark_operator.reconcile.serving.http_server import EVERYW
 _SCOPE = "Namespaces"
 _ELECTION = "Several controllers"
 _SERVERS = "Servers"
-_MOST_PORT = 65535
-_MOST_WORKERS = 10_000
+_MAX_PORT = 65535
+_MAX_WORKERS = 10_000
 
 
 def _require_address(value: str | None) -> str | None:
@@ -43,7 +43,7 @@ def _declare_port(content: str, *, default: str) -> Any:
     return typer.Option(
         metavar="N",
         min=0,
-        max=_MOST_PORT,
+        max=_MAX_PORT,
         help=f"serve {content} on this port; 0 selects a free port (default: {default})",
         rich_help_panel=_SERVERS,
     )
@@ -102,7 +102,7 @@ class ControllerOptions:
         typer.Option(
             metavar="N",
             min=1,
-            max=_MOST_WORKERS,
+            max=_MAX_WORKERS,
             help="maximum number of resources that are reconciled at the same time (default: the number in the "
             "settings, or 50)",
         ),

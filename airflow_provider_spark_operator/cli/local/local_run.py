@@ -209,7 +209,7 @@ async def _ensure_namespace(client: KubeClient, name: str) -> None:
 
 
 _PRIVATE = 0o700
-_MOST_RUNS = 20
+_MAX_RUNS = 20
 
 
 @contextmanager
@@ -273,5 +273,5 @@ def _create_default(name: str) -> Path | None:
 
 def _delete_oldest(runs: Path) -> None:
     with suppress(OSError):
-        for folder in sorted(path for path in runs.iterdir() if path.is_dir())[:-_MOST_RUNS]:
+        for folder in sorted(path for path in runs.iterdir() if path.is_dir())[:-_MAX_RUNS]:
             shutil.rmtree(folder, ignore_errors=True)

@@ -23,7 +23,8 @@ from airflow_provider_spark_operator.core.driver.attempt import build_attempt
 from airflow_provider_spark_operator.core.driver.build import build_driver
 from airflow_provider_spark_operator.core.driver.configuration.resource_names import build_submit_naming
 from airflow_provider_spark_operator.core.driver.named_files import find_application_template_files
-from airflow_provider_spark_operator.core.driver.pod.pod import JsonObject, merge
+from airflow_provider_spark_operator.core.driver.pod.pod import merge
+from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
 from airflow_provider_spark_operator.core.kubernetes.problems import InvalidResource, Problem
 from airflow_provider_spark_operator.core.lifecycle.observation import get_attempt_id
 from airflow_provider_spark_operator.core.models.parse import parse_application

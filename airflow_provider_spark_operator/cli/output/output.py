@@ -7,17 +7,17 @@ import json
 import os
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal
 
 from airflow_provider_spark_operator.cli.base.streams import escape_controls, is_unicode
 from airflow_provider_spark_operator.cli.options.options import DocumentFormat
 from airflow_provider_spark_operator.cli.output.table_layout import GAP
+from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
 from airflow_provider_spark_operator.kube.yaml_text import dump
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-JsonObject: TypeAlias = dict[str, Any]
 
 _MISSING = "-"
 

@@ -11,7 +11,7 @@ from airflow_provider_spark_operator.cli.base.program_name import PROGRAM, get_p
 from airflow_provider_spark_operator.cli.options.options import CLUSTER_PANEL
 from airflow_provider_spark_operator.cli.program.catalogue import Group, Section, Verb
 
-_MOST_COLUMNS = 110
+_MAX_COLUMNS = 110
 _FEWEST_COLUMNS = 32
 _WIDEST_TERM = 28
 _BOLD = "\033[1m"
@@ -122,4 +122,4 @@ def _format_text(text: str) -> str:
 
 
 def _get_columns() -> int:
-    return max(_FEWEST_COLUMNS, min(_MOST_COLUMNS, shutil.get_terminal_size().columns))
+    return max(_FEWEST_COLUMNS, min(_MAX_COLUMNS, shutil.get_terminal_size().columns))

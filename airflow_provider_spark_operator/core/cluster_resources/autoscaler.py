@@ -3,7 +3,7 @@
 from typing import Any, Final
 
 from airflow_provider_spark_operator.core.cluster_resources.frame import Frame
-from airflow_provider_spark_operator.core.driver.pod.pod import JsonObject
+from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
 from airflow_provider_spark_operator.core.kubernetes.names import ROLE_WORKER
 
 AUTOSCALER: Final = f"{ROLE_WORKER}-hpa"

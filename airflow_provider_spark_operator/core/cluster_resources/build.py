@@ -12,8 +12,8 @@ from airflow_provider_spark_operator.core.cluster_resources.stateful_sets import
     build_master_stateful_set,
     build_worker_stateful_set,
 )
-from airflow_provider_spark_operator.core.driver.pod.pod import JsonObject
 from airflow_provider_spark_operator.core.kubernetes.identity import CLUSTER_IDENTITY, find_name_problem
+from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
 from airflow_provider_spark_operator.core.kubernetes.problems import InvalidResource
 from airflow_provider_spark_operator.core.models.cluster import SparkCluster
 

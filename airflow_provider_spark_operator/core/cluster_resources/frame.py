@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 from typing import Final
 
-from airflow_provider_spark_operator.core.driver.pod.pod import JsonObject, merge
+from airflow_provider_spark_operator.core.driver.pod.pod import merge
+from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
 from airflow_provider_spark_operator.core.kubernetes.names import (
     LABEL_CLUSTER_NAME,
     LABEL_OPERATOR_NAME,

@@ -3,7 +3,7 @@
 from typing import Final
 
 from airflow_provider_spark_operator.core.cluster_resources.frame import Frame
-from airflow_provider_spark_operator.core.driver.pod.pod import JsonObject
+from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
 from airflow_provider_spark_operator.core.kubernetes.names import LABEL_ROLE, ROLE_DRIVER, ROLE_WORKER
 from airflow_provider_spark_operator.core.models.cluster import WorkerNetworkPolicySpec
 

@@ -9,7 +9,8 @@ from airflow_provider_spark_operator.core.cluster_resources.stateful_sets import
     WORKER_PORTS,
     WORKER_SERVICE,
 )
-from airflow_provider_spark_operator.core.driver.pod.pod import JsonObject, merge
+from airflow_provider_spark_operator.core.driver.pod.pod import merge
+from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
 from airflow_provider_spark_operator.core.kubernetes.names import MASTER_SERVICE, ROLE_MASTER, ROLE_WORKER
 
 

@@ -18,7 +18,7 @@ _OBJECT: Final = "an object (key: value pairs)"
 _TYPES: Final[Mapping[str, type]] = {_TEXT: str, _NUMBER: int}
 # Kubernetes supports 5,000 nodes in a cluster; this is twice as many. kube-controller-manager holds all pods of a
 # StatefulSet in memory when it scales the set, and crashes with two billion of them.
-MOST_WORKERS: Final = 10_000
+MAX_WORKERS: Final = 10_000
 LAST_PORT: Final = 65_535
 _ANY_OBJECT: Final[Mapping[str, Any]] = {}
 _METADATA: Final[Mapping[str, Any]] = {
@@ -65,9 +65,9 @@ def _find_excessive_workers(spec: SparkClusterSpec) -> list[Problem]:
         "maxWorkers": instances.max_workers,
     }
     return [
-        Problem(f"spec.clusterTolerations.instanceConfig.{name}", f"is {count}: use at most {MOST_WORKERS}")
+        Problem(f"spec.clusterTolerations.instanceConfig.{name}", f"is {count}: use at most {MAX_WORKERS}")
         for name, count in counts.items()
-        if count > MOST_WORKERS
+        if count > MAX_WORKERS
     ]
 
 

@@ -12,7 +12,8 @@ from airflow_provider_spark_operator.core.cluster_resources.configuration import
 )
 from airflow_provider_spark_operator.core.cluster_resources.daemon import Daemon, with_daemon
 from airflow_provider_spark_operator.core.cluster_resources.frame import Frame
-from airflow_provider_spark_operator.core.driver.pod.pod import JsonObject, forbid_privilege_escalation, merge
+from airflow_provider_spark_operator.core.driver.pod.pod import forbid_privilege_escalation, merge
+from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
 from airflow_provider_spark_operator.core.kubernetes.names import (
     MASTER_PORT,
     MASTER_REST_PORT,

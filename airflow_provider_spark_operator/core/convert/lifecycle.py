@@ -6,7 +6,7 @@ from airflow_provider_spark_operator.core.convert.draft import Draft
 from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
 
 _INTERVAL_SECONDS: Final = 5
-_MOST_RESTARTS: Final = (1 << 63) - 1
+_MAX_RESTARTS: Final = (1 << 63) - 1
 _ADDED: Final = {
     "applicationTolerations.applicationTimeoutConfig.driverStartTimeoutMillis": (
         "is set to 0, because Kubeflow's operator waits for the start of the driver without a limit"
@@ -76,7 +76,7 @@ def _build_restarts(draft: Draft, policy: dict[str, Any]) -> JsonObject:
         # Kubeflow's operator restarts a successful application without a delay.
         return {
             "restartPolicy": "Always",
-            "maxRestartAttempts": _MOST_RESTARTS,
+            "maxRestartAttempts": _MAX_RESTARTS,
             "restartBackoffMillis": 0,
             **backoffs,
         }

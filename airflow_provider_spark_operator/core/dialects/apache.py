@@ -27,7 +27,7 @@ from airflow_provider_spark_operator.core.states.states import (
 
 # Spark's default of spark.executor.instances.
 _DEFAULT_EXECUTORS = 2
-_MOST_DIGITS = 9
+_MAX_DIGITS = 9
 _DRIVER_EXPECTED = frozenset({ApplicationState.DRIVER_REQUESTED, ApplicationState.DRIVER_STARTED})
 _DRIVER_RUNS = RUNNING | {
     ApplicationState.DRIVER_READY,
@@ -94,7 +94,7 @@ def count_wanted_executors(resource: Mapping[str, object]) -> int:
     key = "spark.dynamicAllocation.minExecutors" if dynamic else "spark.executor.instances"
     value = str(conf.get(key, 0 if dynamic else _DEFAULT_EXECUTORS))
     # Python refuses to parse thousands of digits. No cluster has that number of executors.
-    return int(value) if value.isdecimal() and len(value) <= _MOST_DIGITS else _DEFAULT_EXECUTORS
+    return int(value) if value.isdecimal() and len(value) <= _MAX_DIGITS else _DEFAULT_EXECUTORS
 
 
 def read_application_id(resource: Mapping[str, object], attempt: int) -> str | None:

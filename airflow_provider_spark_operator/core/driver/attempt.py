@@ -8,7 +8,8 @@ from airflow_provider_spark_operator.core.driver.build import build_driver
 from airflow_provider_spark_operator.core.driver.configuration.resource_names import build_attempt_naming
 from airflow_provider_spark_operator.core.driver.named_files import NO_TEMPLATES, NamedTemplates
 from airflow_provider_spark_operator.core.driver.objects.routes import build_route_documents
-from airflow_provider_spark_operator.core.driver.pod.pod import JsonObject, forbid_privilege_escalation, merge
+from airflow_provider_spark_operator.core.driver.pod.pod import forbid_privilege_escalation, merge
+from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
 from airflow_provider_spark_operator.core.models.application import ConfigMapSpec, SparkApplication
 
 

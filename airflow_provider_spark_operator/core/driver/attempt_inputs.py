@@ -11,7 +11,7 @@ from airflow_provider_spark_operator.core.driver.main_resource import MainResour
 from airflow_provider_spark_operator.core.driver.named_files import NamedTemplates
 from airflow_provider_spark_operator.core.driver.pod.executor_template import EXECUTOR_TEMPLATE_KEY
 from airflow_provider_spark_operator.core.driver.pod.metadata import LABEL_PREFIX
-from airflow_provider_spark_operator.core.driver.pod.pod import JsonObject
+from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
 from airflow_provider_spark_operator.core.kubernetes.names import (
     LABEL_APPLICATION_NAME,
     LABEL_OPERATOR_NAME,

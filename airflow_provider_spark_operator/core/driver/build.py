@@ -23,7 +23,6 @@ from airflow_provider_spark_operator.core.driver.pod.local_dirs import add_local
 from airflow_provider_spark_operator.core.driver.pod.pod import (
     BuildContext,
     Changes,
-    JsonObject,
     SparkPod,
     Step,
     Upload,
@@ -33,6 +32,7 @@ from airflow_provider_spark_operator.core.driver.pod.pod import (
 from airflow_provider_spark_operator.core.driver.pod.template import build_initial_pod
 from airflow_provider_spark_operator.core.driver.pod.volcano import add_pod_group
 from airflow_provider_spark_operator.core.driver.pod.volumes import check_executor_volumes, mount_volumes
+from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
 
 _EXCLUDED_STEPS_KEY = "spark.kubernetes.driver.pod.excludedFeatureSteps"
 _PACKAGE = "org.apache.spark.deploy.k8s.features."

@@ -6,6 +6,8 @@ from typing import Any, TypeAlias, TypeGuard
 from airflow_provider_spark_operator.core.kubernetes.problems import InvalidResource, Problem
 
 JsonObject: TypeAlias = dict[str, Any]
+KubernetesObject: TypeAlias = Mapping[str, object]
+"""An object of the API that is only read."""
 
 
 def copy_object(holder: Mapping[str, Any], key: str, path: str) -> JsonObject:

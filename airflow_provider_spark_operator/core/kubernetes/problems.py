@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-MOST_PROBLEMS: Final = 100
+MAX_PROBLEMS: Final = 100
 """The number of problems of one kind that are reported. A user who fixes them sees further ones."""
 
 _LONGEST_PATH: Final = 500

@@ -4,11 +4,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from airflow_provider_spark_operator.core.driver.pod.pod import JsonObject
 from airflow_provider_spark_operator.core.kubernetes import pods
+from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject, KubernetesObject
 from airflow_provider_spark_operator.core.kubernetes.names import LABEL_ROLE, ROLE_DRIVER, ROLE_EXECUTOR
 from airflow_provider_spark_operator.core.kubernetes.problems import InvalidResource, Problem
-from airflow_provider_spark_operator.core.kueue.state import KubernetesObject
 from airflow_provider_spark_operator.core.models.application import PodSpecOverride, SparkApplication
 
 _ANNOTATION: Final = "annotation"

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from airflow_provider_spark_operator.core.cluster_resources.build import build_cluster
 from airflow_provider_spark_operator.core.driver.configuration.memory import parse_memory_mib
-from airflow_provider_spark_operator.core.driver.pod.pod import JsonObject
+from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
 from airflow_provider_spark_operator.core.kubernetes.names import LABEL_ROLE, ROLE_MASTER, ROLE_WORKER
 from airflow_provider_spark_operator.core.kubernetes.problems import InvalidResource, Problem
 from airflow_provider_spark_operator.core.kueue.pod_sets import PodSet, build_template, set_requests

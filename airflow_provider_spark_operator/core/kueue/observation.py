@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Final, TypeAlias
 
+from airflow_provider_spark_operator.core.kubernetes.json_object import KubernetesObject
 from airflow_provider_spark_operator.core.kueue.assignment import TemplateChange
-from airflow_provider_spark_operator.core.kueue.state import KubernetesObject
 from airflow_provider_spark_operator.core.states import reasons
 
 RETRY_INTERVAL: Final = timedelta(seconds=5)

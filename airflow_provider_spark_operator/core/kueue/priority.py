@@ -4,8 +4,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from airflow_provider_spark_operator.core.driver.pod.pod import JsonObject
 from airflow_provider_spark_operator.core.kubernetes import pods
+from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
 from airflow_provider_spark_operator.core.kubernetes.names import LABEL_PRIORITY_CLASS
 from airflow_provider_spark_operator.core.kueue.pod_sets import PodSet
 from airflow_provider_spark_operator.core.models.resource import Resource

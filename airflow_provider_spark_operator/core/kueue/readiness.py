@@ -4,12 +4,12 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from airflow_provider_spark_operator.core.kubernetes import pods
+from airflow_provider_spark_operator.core.kubernetes.json_object import KubernetesObject
 from airflow_provider_spark_operator.core.kubernetes.names import ANNOTATION_READY_EXECUTORS, ROLE_EXECUTOR
 from airflow_provider_spark_operator.core.kueue import state
-from airflow_provider_spark_operator.core.kueue.state import KubernetesObject
 
 # More digits than any number of executors has. Python rejects the conversion of very long numbers.
-_MOST_DIGITS: Final = 10
+_MAX_DIGITS: Final = 10
 
 
 def needs_ready_condition(workload: KubernetesObject, pods_by_role: Mapping[str, Iterable[KubernetesObject]]) -> bool:
@@ -32,7 +32,7 @@ def _read_required(workload: KubernetesObject) -> dict[str, int]:
     required = {role: count for role, count in counts.items() if isinstance(count, int)}
     annotations = pods.get_object(pods.get_object(workload.get("metadata")).get("annotations"))
     smaller = pods.get_text(annotations.get(ANNOTATION_READY_EXECUTORS))
-    is_number = smaller.isascii() and smaller.isdecimal() and len(smaller) <= _MOST_DIGITS
+    is_number = smaller.isascii() and smaller.isdecimal() and len(smaller) <= _MAX_DIGITS
     if ROLE_EXECUTOR in required and is_number:
         required[ROLE_EXECUTOR] = min(required[ROLE_EXECUTOR], int(smaller))
     return required

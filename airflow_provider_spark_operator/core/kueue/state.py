@@ -1,11 +1,10 @@
 """The state of a Workload, as Kueue and the owner of the Workload record it."""
 
-from collections.abc import Mapping
 from datetime import datetime
-from typing import Final, TypeAlias
+from typing import Final
 
-from airflow_provider_spark_operator.core.driver.pod.pod import JsonObject
 from airflow_provider_spark_operator.core.kubernetes import pods
+from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject, KubernetesObject
 from airflow_provider_spark_operator.core.kubernetes.times import read_time, to_utc
 
 QUOTA_RESERVED: Final = "QuotaReserved"
@@ -17,7 +16,6 @@ _READY_MESSAGE: Final = "All pods reached readiness and the workload is running"
 # The text becomes part of the status of the resource and of its Events.
 _LONGEST_MESSAGE: Final = 1024
 _TIME_FORMAT: Final = "%Y-%m-%dT%H:%M:%SZ"
-KubernetesObject: TypeAlias = Mapping[str, object]
 
 
 def is_true(workload: KubernetesObject, condition: str) -> bool:

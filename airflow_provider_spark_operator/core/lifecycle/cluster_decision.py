@@ -1,10 +1,11 @@
 """The input and the result of `decide()` for a SparkCluster: what was observed, the situation, and what to do next."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TypeAlias
 
+from airflow_provider_spark_operator.core.kubernetes.json_object import KubernetesObject
 from airflow_provider_spark_operator.core.kueue.actions import QueueAction
 from airflow_provider_spark_operator.core.kueue.observation import QueueObservation
 from airflow_provider_spark_operator.core.lifecycle.cluster_transitions import move_cluster, resume_cluster
@@ -20,8 +21,6 @@ from airflow_provider_spark_operator.core.models.cluster import SparkCluster
 from airflow_provider_spark_operator.core.models.cluster_status import ClusterState, ClusterStatus
 from airflow_provider_spark_operator.core.states import reasons
 from airflow_provider_spark_operator.core.states.states import SuspendReason
-
-KubernetesObject: TypeAlias = Mapping[str, object]
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import Final
 
+from airflow_provider_spark_operator.core.kubernetes.json_object import KubernetesObject
 from airflow_provider_spark_operator.core.kubernetes.pods import get_object, get_text
 from airflow_provider_spark_operator.core.kubernetes.times import read_time
 from airflow_provider_spark_operator.core.lifecycle import policy
@@ -18,7 +19,6 @@ from airflow_provider_spark_operator.core.lifecycle.cluster_decision import (
     DeleteNetwork,
     DeleteScaling,
     FindMaster,
-    KubernetesObject,
     StopCluster,
 )
 from airflow_provider_spark_operator.core.lifecycle.cluster_queue_rules import release_cluster_quota
@@ -39,7 +39,7 @@ _RELEASE_PROBLEMS: Final = {
     ClusterState.SUSPENDED: reasons.SUSPEND_RELEASE_FAILED,
     ClusterState.SCHEDULING_FAILURE: reasons.CLUSTER_RELEASE_FAILED,
 }
-_MOST_NAMES: Final = 10
+_MAX_NAMES: Final = 10
 _SUSPENDED: Final = "The cluster is suspended; set spec.suspend to false to start it."
 
 
@@ -155,5 +155,5 @@ def _list_names(pods: Iterable[KubernetesObject]) -> list[str]:
 
 
 def _join_names(names: list[str]) -> str:
-    more = len(names) - _MOST_NAMES
-    return ", ".join(names[:_MOST_NAMES]) + (f" and {more} more" if more > 0 else "")
+    more = len(names) - _MAX_NAMES
+    return ", ".join(names[:_MAX_NAMES]) + (f" and {more} more" if more > 0 else "")

@@ -6,10 +6,11 @@ object never change. So a driver is identified by its name, which follows from t
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 from airflow_provider_spark_operator.core.driver.configuration.errors import DriverBuildError
 from airflow_provider_spark_operator.core.driver.configuration.resource_names import get_driver_pod_name
+from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
 from airflow_provider_spark_operator.core.kubernetes.names import (
     GROUP,
     LABEL_APPLICATION_NAME,
@@ -24,8 +25,6 @@ from airflow_provider_spark_operator.core.kubernetes.times import read_time
 from airflow_provider_spark_operator.core.lifecycle.policy import find_attempt_start
 from airflow_provider_spark_operator.core.models.application import SparkApplication
 from airflow_provider_spark_operator.core.states.states import INITIALIZING
-
-JsonObject: TypeAlias = dict[str, Any]
 
 APPLICATION_ID_KEY: Final = "spark.app.id"
 # A driver is deleted before the next one is created, so only the last few can still exist.

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
+from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject, KubernetesObject
 from airflow_provider_spark_operator.core.kubernetes.names import LABEL_APPLICATION_SELECTOR, LABEL_ROLE, ROLE_EXECUTOR
 from airflow_provider_spark_operator.core.kubernetes.times import read_time
 from airflow_provider_spark_operator.core.kueue.observation import QueueObservation
@@ -21,9 +22,6 @@ from airflow_provider_spark_operator.core.lifecycle.drivers import (
 )
 from airflow_provider_spark_operator.core.models.application import SparkApplication
 from airflow_provider_spark_operator.core.states import reasons
-
-JsonObject: TypeAlias = dict[str, Any]
-KubernetesObject: TypeAlias = Mapping[str, object]
 
 
 @dataclass(frozen=True)

@@ -7,11 +7,12 @@ after the state is written, so that its end does not count as a failure.
 from typing import NamedTuple
 
 from airflow_provider_spark_operator.core.kubernetes import pods
+from airflow_provider_spark_operator.core.kubernetes.json_object import KubernetesObject
 from airflow_provider_spark_operator.core.kueue.steps import find_eviction
 from airflow_provider_spark_operator.core.lifecycle import policy
 from airflow_provider_spark_operator.core.lifecycle.decision import Decision
 from airflow_provider_spark_operator.core.lifecycle.driver_end import find_driver_end
-from airflow_provider_spark_operator.core.lifecycle.observation import KubernetesObject, Present, Unconfirmed
+from airflow_provider_spark_operator.core.lifecycle.observation import Present, Unconfirmed
 from airflow_provider_spark_operator.core.lifecycle.queue_rules import release_quota
 from airflow_provider_spark_operator.core.lifecycle.release import confirm_absence, read_pods
 from airflow_provider_spark_operator.core.lifecycle.situation import Situation

@@ -28,11 +28,11 @@ end are then positions in the decoded text.
 _SHORTEST: Final = 5
 _ELLIPSIS: Final = "…"
 # The text after a secret may also occur within the secret.
-_MOST_GUESSES: Final = 1000
-_MOST_STARS: Final = 10_000
+_MAX_GUESSES: Final = 1000
+_MAX_STARS: Final = 10_000
 # The parts of a resource that the user does not write.
 _FOREIGN: Final = frozenset({"status", "managedFields"})
-_MOST_DECODERS: Final = 2
+_MAX_DECODERS: Final = 2
 _JSON_ESCAPES: Final = re.compile(r'(?:\\(?:u[0-9a-fA-F]{4}|["\\/bfnrt]))+')
 _BASE64: Final = re.compile("[A-Za-z0-9+/_-]{7,}={0,2}")
 _URL_SAFE: Final = str.maketrans("-_", "+/")
@@ -160,7 +160,7 @@ def _decode(value: object, decoders: Iterable[str]) -> str | None:
 def _list_forms(text: str) -> dict[str, list[str]]:
     """Return a text and what it may be decoded to, each with the names of the decoders."""
     forms: dict[str, list[str]] = {text: []}
-    for _ in range(_MOST_DECODERS):
+    for _ in range(_MAX_DECODERS):
         for decoded, decoders in [*forms.items()]:
             for name, decode in _DECODERS.items():
                 forms.setdefault(decode(decoded), [*decoders, name])
@@ -184,12 +184,12 @@ def _find_spans(text: str, mask: Mask) -> list[tuple[int, int]]:
     masked = mask(text)
     spans: list[tuple[int, int]] = []
     position = masked_position = 0  # the same place in both texts
-    for _ in range(_MOST_STARS):
+    for _ in range(_MAX_STARS):
         star = masked.find(MASK[0], masked_position)
         if star < 0:
             return spans
         position, masked_position = position + star - masked_position, star
-        rest = text[position : position + _MOST_GUESSES]
+        rest = text[position : position + _MAX_GUESSES]
         if rest.startswith(MASK[0]) and mask(rest) == MASK[0] + mask(rest[1:]):
             position, masked_position = position + 1, masked_position + 1  # the text itself contains this star
             continue
@@ -216,7 +216,7 @@ def _find_end(text: str, begin: int, masked: str, after: int, mask: Mask) -> int
     if star < 0:
         return len(text) - len(masked) + after
     end = begin
-    for _ in range(_MOST_GUESSES):
+    for _ in range(_MAX_GUESSES):
         end = text.find(masked[after:star], end + 1)
         found = text[begin : max(begin, end)]
         if end < 0 or (found != MASK and mask(found) == MASK):

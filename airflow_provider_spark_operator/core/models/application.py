@@ -9,14 +9,8 @@ from typing import Annotated, Final
 
 from pydantic import Field, WithJsonSchema
 
-from airflow_provider_spark_operator.core.models.base import (
-    Boolean,
-    Integer,
-    JsonObject,
-    KubernetesType,
-    Model,
-    PodTemplate,
-)
+from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
+from airflow_provider_spark_operator.core.models.base import Boolean, Integer, KubernetesType, Model, PodTemplate
 from airflow_provider_spark_operator.core.models.resource import Resource
 from airflow_provider_spark_operator.core.models.status import ApplicationStatus
 from airflow_provider_spark_operator.core.states.backoff import RESTART_ATTEMPTS, RESTART_BACKOFF_MILLIS

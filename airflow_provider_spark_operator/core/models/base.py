@@ -1,12 +1,12 @@
 """The base of all models of `spark.apache.org`: field names, nulls, unknown fields."""
 
 from dataclasses import dataclass
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 from pydantic.alias_generators import to_camel
 
-JsonObject: TypeAlias = dict[str, Any]
+from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
 
 INT64_MAX = 2**63 - 1
 

@@ -6,7 +6,8 @@ from typing import Annotated, TypeAlias
 from pydantic import Field
 from pydantic.json_schema import SkipJsonSchema
 
-from airflow_provider_spark_operator.core.models.base import Integer, JsonObject, Model
+from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
+from airflow_provider_spark_operator.core.models.base import Integer, Model
 from airflow_provider_spark_operator.core.models.status import ForeignRecord, OptionalSuspendReason, Time
 
 

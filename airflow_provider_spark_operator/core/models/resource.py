@@ -4,8 +4,9 @@ from datetime import UTC, datetime
 
 from pydantic import Field, model_validator
 
+from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
 from airflow_provider_spark_operator.core.kubernetes.names import DEFAULT_API_VERSION
-from airflow_provider_spark_operator.core.models.base import JsonObject, Model, ObjectMetadata
+from airflow_provider_spark_operator.core.models.base import Model, ObjectMetadata
 
 
 class Resource(Model):

@@ -14,8 +14,8 @@ FILE_EXTENSIONS: Final = (".yaml", ".yml", ".json")
 # The limit of a log in bytes: enough for a long job at the level INFO. Longer logs belong in the log store.
 LONGEST_LOG: Final = 64 * 1024 * 1024
 # The limits of the lists of the hook. The limit of Events is that of each object.
-MOST_APPLICATIONS: Final = 1000
-MOST_EVENTS: Final = 500
+MAX_APPLICATIONS: Final = 1000
+MAX_EVENTS: Final = 500
 # Who starts a failed application again: its operator in the cluster in each try of the task, or Airflow with the
 # retries of the task. By default, the operator does in the first try, and Airflow afterwards.
 RESTARTS_BY_CLUSTER: Final = "cluster"

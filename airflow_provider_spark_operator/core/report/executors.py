@@ -2,19 +2,17 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TypeAlias
 
 from airflow_provider_spark_operator.core.dialects.dialect import dialect_of
 from airflow_provider_spark_operator.core.dialects.progress import Phase, Progress
 from airflow_provider_spark_operator.core.kubernetes import pods
+from airflow_provider_spark_operator.core.kubernetes.json_object import KubernetesObject
 from airflow_provider_spark_operator.core.kubernetes.names import (
     LABEL_APPLICATION_SELECTOR,
     LABEL_EXECUTOR_ID,
     LABEL_ROLE,
     ROLE_EXECUTOR,
 )
-
-KubernetesObject: TypeAlias = Mapping[str, object]
 
 
 @dataclass(frozen=True)

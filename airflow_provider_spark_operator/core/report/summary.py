@@ -8,11 +8,11 @@ from typing import Final
 from airflow_provider_spark_operator.core.dialects.dialect import dialect_of, read_progress
 from airflow_provider_spark_operator.core.dialects.progress import Phase, Progress, find_last_stop
 from airflow_provider_spark_operator.core.kubernetes import names, pods
+from airflow_provider_spark_operator.core.kubernetes.json_object import KubernetesObject
 from airflow_provider_spark_operator.core.kubernetes.times import read_time
 from airflow_provider_spark_operator.core.lifecycle.executor_obstacles import name_executor_obstacle
 from airflow_provider_spark_operator.core.report.executors import (
     ExecutorNumbers,
-    KubernetesObject,
     count_executors,
     select_executors,
     select_pods,

@@ -21,7 +21,7 @@ _RIGHT: Final = 930  # of the bars; the text of the last bar is right of it
 _TOP: Final = 48
 _ROW: Final = 22
 _COUNTS: Final = 110  # the height of the curve of the executors
-_MOST_TICKS: Final = 10
+_MAX_TICKS: Final = 10
 _LONGEST_TEXT: Final = 120
 _COLOURS: Final[Mapping[Tone, str]] = {
     Tone.WAITING: "#b0b7c3",
@@ -61,7 +61,7 @@ def draw_timeline(timeline: Timeline) -> str:
         f"<title>{title}</title>",
         f'<rect width="{_WIDTH}" height="{bottom + 44}" fill="#ffffff"/>',
         f'<text x="16" y="28" font-size="15" font-weight="bold">{title}</text>',
-        *_draw_axis((begin + tick for tick in choose_ticks(span, _MOST_TICKS)), begin, place, bottom),
+        *_draw_axis((begin + tick for tick in choose_ticks(span, _MAX_TICKS)), begin, place, bottom),
         *(_draw_mark(place(mark.time), mark.kind, mark.text, bottom) for mark in timeline.marks),
         *(line for index, row in enumerate(rows) for line in _draw_row(row, _TOP + _ROW * index, place)),
         *(_draw_counts(timeline.counts, timeline.end, place, bottom) if timeline.counts else ()),

@@ -18,7 +18,7 @@ from airflow_provider_spark_operator.core.states.states import (
     ApplicationState,
 )
 
-MOST_EXECUTORS: Final = 20
+MAX_EXECUTORS: Final = 20
 
 
 class Tone(StrEnum):
@@ -68,8 +68,8 @@ def build_groups(timeline: Timeline) -> list[Group]:
     groups[:0] = _build_missing(timeline)
     known = [span for span in timeline.executors if span.begin]
     if known:
-        bars = tuple(_build_executor(span, timeline) for span in known[:MOST_EXECUTORS])
-        more = f", the first {MOST_EXECUTORS}" if len(known) > MOST_EXECUTORS else ""
+        bars = tuple(_build_executor(span, timeline) for span in known[:MAX_EXECUTORS])
+        more = f", the first {MAX_EXECUTORS}" if len(known) > MAX_EXECUTORS else ""
         most = max((count for _, count in timeline.counts), default=0)
         groups.append(Group(f"executors: {len(known)}{more}; at most {most} at once", bars))
     return [group for group in groups if group.bars]

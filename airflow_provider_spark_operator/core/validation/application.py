@@ -20,7 +20,7 @@ from airflow_provider_spark_operator.core.driver.objects.routes import (
 from airflow_provider_spark_operator.core.kubernetes.identity import APPLICATION_IDENTITY
 from airflow_provider_spark_operator.core.kubernetes.kubernetes_names import OBJECT_RULE, is_object_name
 from airflow_provider_spark_operator.core.kubernetes.pods import get_object
-from airflow_provider_spark_operator.core.kubernetes.problems import MOST_PROBLEMS, InvalidResource, Problem, Severity
+from airflow_provider_spark_operator.core.kubernetes.problems import MAX_PROBLEMS, InvalidResource, Problem, Severity
 from airflow_provider_spark_operator.core.models.application import (
     ApplicationTolerations,
     DeploymentMode,
@@ -76,7 +76,7 @@ def validate_application(document: object) -> list[Problem]:
         return problems
     problems = [
         *find_identity_problems(document, APPLICATION_IDENTITY),
-        *islice(find_unknown_fields(SparkApplication, document, APPLICATION_IDENTITY.kind), MOST_PROBLEMS),
+        *islice(find_unknown_fields(SparkApplication, document, APPLICATION_IDENTITY.kind), MAX_PROBLEMS),
     ]
     try:
         application = parse_application(document)
@@ -155,10 +155,10 @@ def _find_build_problems(application: SparkApplication) -> Iterator[Problem]:
         yield Problem(error.field if is_path else format_conf_path(error.field), error.sentence, admissible=True)
         return
     yield from (Problem("", warning, Severity.WARNING) for warning in attempt.warnings)
-    problems = list(islice(find_template_problems(application.to_document()["spec"]), MOST_PROBLEMS))
+    problems = list(islice(find_template_problems(application.to_document()["spec"]), MAX_PROBLEMS))
     executor = build_executor_pod(spec.spark_conf, attempt.application_id)
     objects = (*attempt.pre_resources, attempt.pod, executor, *attempt.post_resources)
-    yield from problems or islice(find_object_problems(objects), MOST_PROBLEMS)
+    yield from problems or islice(find_object_problems(objects), MAX_PROBLEMS)
     yield from _find_replaced_dependencies(spec)
 
 

@@ -5,7 +5,7 @@ from itertools import islice
 
 from airflow_provider_spark_operator.core.cluster_resources.shape import find_building_problems
 from airflow_provider_spark_operator.core.kubernetes.identity import CLUSTER_IDENTITY
-from airflow_provider_spark_operator.core.kubernetes.problems import MOST_PROBLEMS, InvalidResource, Problem, Severity
+from airflow_provider_spark_operator.core.kubernetes.problems import MAX_PROBLEMS, InvalidResource, Problem, Severity
 from airflow_provider_spark_operator.core.models.cluster import SparkCluster, SparkClusterSpec
 from airflow_provider_spark_operator.core.models.parse import name_type
 from airflow_provider_spark_operator.core.models.parse_cluster import parse_cluster
@@ -26,7 +26,7 @@ def validate_cluster(document: object) -> list[Problem]:
         return problems
     problems = [
         *find_identity_problems(document, CLUSTER_IDENTITY),
-        *islice(find_unknown_fields(SparkCluster, document, CLUSTER_IDENTITY.kind), MOST_PROBLEMS),
+        *islice(find_unknown_fields(SparkCluster, document, CLUSTER_IDENTITY.kind), MAX_PROBLEMS),
     ]
     try:
         cluster = parse_cluster(document)

@@ -15,7 +15,7 @@ from airflow_provider_spark_operator.core.spark.spark_conf import (
     IMAGE_KEY,
     uses_dynamic_allocation,
 )
-from airflow_provider_spark_operator.core.validation.numbers import MOST_EXECUTORS
+from airflow_provider_spark_operator.core.validation.numbers import MAX_EXECUTORS
 
 _INSTANCES_KEY: Final = "spark.executor.instances"
 _MEMORIES: Final = ("spark.driver.memory", "spark.executor.memory")
@@ -101,8 +101,8 @@ def _find_count_problems(conf: Mapping[str, str], key: str, least: int) -> Itera
     elif int(value) < least:
         dynamic = f". Set {DYNAMIC_ALLOCATION_KEY} to allow 0" if key == _INSTANCES_KEY and int(value) == 0 else ""
         yield Problem(format_conf_path(key), f"must be at least {least}, but is {value.strip()}{dynamic}")
-    elif int(value) > MOST_EXECUTORS:
-        yield Problem(format_conf_path(key), f"is {value.strip()}: use at most {MOST_EXECUTORS}")
+    elif int(value) > MAX_EXECUTORS:
+        yield Problem(format_conf_path(key), f"is {value.strip()}: use at most {MAX_EXECUTORS}")
 
 
 def _find_bound_problems(conf: Mapping[str, str]) -> Iterator[Problem]:

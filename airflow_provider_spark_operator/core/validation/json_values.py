@@ -6,7 +6,7 @@ from datetime import date
 from itertools import islice
 from typing import Any, Final, TypeAlias
 
-from airflow_provider_spark_operator.core.kubernetes.problems import MOST_PROBLEMS, Problem
+from airflow_provider_spark_operator.core.kubernetes.problems import MAX_PROBLEMS, Problem
 from airflow_provider_spark_operator.core.models.parse import format_path
 
 _Location: TypeAlias = tuple[int | str, ...]
@@ -14,7 +14,7 @@ _Location: TypeAlias = tuple[int | str, ...]
 # Far deeper than any Kubernetes kind. Code that writes or copies documents is recursive.
 _DEEPEST: Final = 100
 # A SparkApplication with all fields has a few hundred values. The limit keeps the time of all later checks short.
-_MOST_VALUES: Final = 3000
+_MAX_VALUES: Final = 3000
 
 
 def find_json_problems(document: Mapping[str, object]) -> list[Problem]:
@@ -24,9 +24,9 @@ def find_json_problems(document: Mapping[str, object]) -> list[Problem]:
     """
     document = document if isinstance(document, dict) else dict(document)
     if _has_too_many_values(document):
-        message = f"has more than {_MOST_VALUES} values: move data into a file or a ConfigMap that the driver reads"
+        message = f"has more than {_MAX_VALUES} values: move data into a file or a ConfigMap that the driver reads"
         return [Problem("", f"the resource {message}")]
-    return list(islice(_find_problems(document, (), [], set()), MOST_PROBLEMS))
+    return list(islice(_find_problems(document, (), [], set()), MAX_PROBLEMS))
 
 
 def _has_too_many_values(document: Mapping[str, object]) -> bool:
@@ -40,7 +40,7 @@ def _has_too_many_values(document: Mapping[str, object]) -> bool:
             continue
         seen.add(id(value))
         count += len(value)
-        if count > _MOST_VALUES:
+        if count > _MAX_VALUES:
             return True
         inner = value.values() if isinstance(value, dict) else value
         pending += (each for each in inner if isinstance(each, dict | list | tuple))

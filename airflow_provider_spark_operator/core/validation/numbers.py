@@ -14,7 +14,7 @@ from airflow_provider_spark_operator.core.models.application import ApplicationT
 if TYPE_CHECKING:
     from airflow_provider_spark_operator.core.models.cluster import SparkClusterSpec
 
-MOST_EXECUTORS: Final = 150_000
+MAX_EXECUTORS: Final = 150_000
 """The maximum number of pods in a cluster that Kubernetes supports. No application needs more executors."""
 
 _VERSION: Final = re.compile(r"[0-9]+\.[0-9]+")
@@ -66,8 +66,8 @@ def find_executor_problems(tolerations: ApplicationTolerations) -> Iterator[Prob
     }
     yield from _find_negative_counts(_EXECUTORS, counts, admissible=True)
     for name, count in counts.items():
-        if count > MOST_EXECUTORS:
-            yield Problem(f"{_EXECUTORS}.{name}", f"is {count}: use at most {MOST_EXECUTORS}", admissible=True)
+        if count > MAX_EXECUTORS:
+            yield Problem(f"{_EXECUTORS}.{name}", f"is {count}: use at most {MAX_EXECUTORS}", admissible=True)
     yield from _find_counts_above_maximum(_EXECUTORS, counts, ("initExecutors", "minExecutors"), "maxExecutors")
 
 

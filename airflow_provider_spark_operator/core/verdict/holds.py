@@ -3,7 +3,7 @@
 A first attempt that is held has no status. Its Events and its Workload show the cause.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
@@ -11,6 +11,7 @@ from typing import Final
 from airflow_provider_spark_operator.core.dialects.dialect import APACHE, dialect_of
 from airflow_provider_spark_operator.core.dialects.progress import Phase, Progress
 from airflow_provider_spark_operator.core.kubernetes import pods
+from airflow_provider_spark_operator.core.kubernetes.json_object import KubernetesObject
 from airflow_provider_spark_operator.core.kubernetes.names import LABEL_QUEUE_NAME
 from airflow_provider_spark_operator.core.kubernetes.times import read_last_time, read_time
 from airflow_provider_spark_operator.core.kueue import state
@@ -23,7 +24,6 @@ from airflow_provider_spark_operator.core.states.states import (
     read_suspend_reason,
 )
 
-KubernetesObject = Mapping[str, object]
 CLEAR_SUSPEND: Final = "set spec.suspend to false"
 """The advice of a `Hold` for a suspended resource."""
 _SUSPENSION_PROBLEMS: Final = frozenset({reasons.SUSPEND_CHECK_FAILED, reasons.SUSPEND_RELEASE_FAILED})

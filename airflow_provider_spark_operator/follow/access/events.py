@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
+from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
 from airflow_provider_spark_operator.core.kubernetes.times import read_time
 from airflow_provider_spark_operator.core.log.driver_log import clean_line
 from airflow_provider_spark_operator.core.verdict.driver_facts import read_event_time
@@ -15,11 +16,10 @@ from airflow_provider_spark_operator.follow.access.reference import ApplicationR
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import KubeError
 from airflow_provider_spark_operator.kube.resources import EVENTS
-from airflow_provider_spark_operator.kube.transport import JsonObject
 
 logger = logging.getLogger(__name__)
 
-MOST_EVENTS: Final = 20_000
+MAX_EVENTS: Final = 20_000
 """The maximum number of Events that are read to find the Events of an application's pods."""
 
 
@@ -99,7 +99,7 @@ async def _list_of_pods(client: KubeClient, namespace: str | None, selector: str
     if pod is not None:
         selector = f"involvedObject.name={pod},{selector}"
     try:
-        return (await client.list(EVENTS, namespace, field_selector=selector, most=MOST_EVENTS)).items
+        return (await client.list(EVENTS, namespace, field_selector=selector, most=MAX_EVENTS)).items
     except KubeError as error:  # this permission is often missing, and Events are optional
         logger.debug("no events: %s", error)
         return []

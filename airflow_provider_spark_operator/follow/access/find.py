@@ -6,14 +6,14 @@ from difflib import get_close_matches
 from typing import Final
 
 from airflow_provider_spark_operator.core.dialects.dialect import DIALECTS
+from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
 from airflow_provider_spark_operator.follow.access.reference import resource_of
 from airflow_provider_spark_operator.follow.access.versions import KindNotServed, choose_served_version
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import Forbidden, KubeError, NotFound
 from airflow_provider_spark_operator.kube.resources import SPARK_CLUSTERS, ResourceType
-from airflow_provider_spark_operator.kube.transport import JsonObject
 
-_MOST_COMPARED: Final = 500
+_MAX_COMPARED: Final = 500
 
 
 async def list_served_kinds(client: KubeClient, group: str = "") -> list[ResourceType]:
@@ -87,7 +87,7 @@ async def _find_similar_name(client: KubeClient, kinds: list[ResourceType], name
     names: set[str] = set()
     for kind in kinds:
         with suppress(KubeError):  # for example, the user may not list applications
-            found = await client.list(kind, namespace, trim=lambda item: item.pop("spec", None), most=_MOST_COMPARED)
+            found = await client.list(kind, namespace, trim=lambda item: item.pop("spec", None), most=_MAX_COMPARED)
             names |= {str(item["metadata"]["name"]) for item in found.items}
     return next(iter(get_close_matches(name, sorted(names), n=1)), "")
 

@@ -8,7 +8,7 @@ from contextvars import ContextVar
 from typing import TypeAlias, TypeVar
 
 from airflow_provider_spark_operator.kube.backoff import Backoff
-from airflow_provider_spark_operator.kube.errors import PASSING, ConfigurationError, KubeError
+from airflow_provider_spark_operator.kube.errors import TRANSIENT, ConfigurationError, KubeError
 
 # An API server that is being replaced returns within minutes. A job must not fail for that.
 OUTAGE_TOLERANCE_SECONDS = 900.0
@@ -201,7 +201,7 @@ async def retry(
     while True:
         try:
             return await attempt()
-        except (*PASSING, ConfigurationError) as error:
+        except (*TRANSIENT, ConfigurationError) as error:
             tolerance.record_failure(error)
             await outage.record_failure(error)
         await asyncio.sleep(backoff.next())

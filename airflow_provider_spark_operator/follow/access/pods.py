@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from airflow_provider_spark_operator.core.dialects.dialect import dialect_of
+from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
 from airflow_provider_spark_operator.core.kubernetes.names import (
     EXECUTOR_CONTAINER,
     LABEL_ROLE,
@@ -19,7 +20,6 @@ from airflow_provider_spark_operator.follow.access.reference import ApplicationR
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import NotFound
 from airflow_provider_spark_operator.kube.resources import PODS
-from airflow_provider_spark_operator.kube.transport import JsonObject
 
 
 @dataclass(frozen=True)

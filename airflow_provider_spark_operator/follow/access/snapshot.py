@@ -7,14 +7,14 @@ from typing import Any, TypeVar
 
 from airflow_provider_spark_operator.core.dialects.dialect import dialect_of, read_progress
 from airflow_provider_spark_operator.core.dialects.progress import Progress
+from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
 from airflow_provider_spark_operator.core.report.events import find_pod_names, select_events
-from airflow_provider_spark_operator.follow.access.events import MOST_EVENTS
+from airflow_provider_spark_operator.follow.access.events import MAX_EVENTS
 from airflow_provider_spark_operator.follow.access.find import find_application
 from airflow_provider_spark_operator.follow.access.reference import ApplicationReference
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import Forbidden
 from airflow_provider_spark_operator.kube.resources import EVENTS, PODS
-from airflow_provider_spark_operator.kube.transport import JsonObject
 
 Answer = TypeVar("Answer")
 
@@ -93,7 +93,7 @@ async def list_application_events(
     namespace = metadata["namespace"]
     own, of_pods = await asyncio.gather(
         client.list(EVENTS, namespace, field_selector=f"involvedObject.uid={metadata['uid']}"),
-        client.list(EVENTS, namespace, field_selector="involvedObject.kind=Pod", most=MOST_EVENTS),
+        client.list(EVENTS, namespace, field_selector="involvedObject.kind=Pod", most=MAX_EVENTS),
     )
     names = find_pod_names(resource, read_progress(resource), all_pods)
     return [dict(event) for event in select_events(resource, names, [*own.items, *of_pods.items])]

@@ -11,6 +11,7 @@ from airflow_provider_spark_operator.core.dialects.progress import (
     with_driver_deleted,
     with_driver_status,
 )
+from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
 from airflow_provider_spark_operator.core.kubernetes.pods import read_deletion_deadline
 from airflow_provider_spark_operator.core.states.reasons import DRIVER_FAILED
 from airflow_provider_spark_operator.core.states.states import ApplicationState
@@ -22,7 +23,6 @@ from airflow_provider_spark_operator.follow.access.pods import list_driver_pods
 from airflow_provider_spark_operator.follow.access.reference import ApplicationReference
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import Forbidden
-from airflow_provider_spark_operator.kube.transport import JsonObject
 
 
 class EndUnknown(Forbidden):

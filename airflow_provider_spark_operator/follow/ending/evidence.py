@@ -9,6 +9,7 @@ from datetime import datetime
 
 from airflow_provider_spark_operator.core.dialects.dialect import list_known_states
 from airflow_provider_spark_operator.core.dialects.progress import Progress, get_log_lines, had_driver
+from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
 from airflow_provider_spark_operator.core.kubernetes.pods import (
     find_deletion_start,
     get_status,
@@ -31,7 +32,6 @@ from airflow_provider_spark_operator.follow.access.reference import ApplicationR
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import KubeError
 from airflow_provider_spark_operator.kube.resources import EVENTS, SPARK_APPLICATIONS
-from airflow_provider_spark_operator.kube.transport import JsonObject
 
 logger = logging.getLogger(__name__)
 

@@ -9,6 +9,7 @@ from typing import TypeAlias
 
 from airflow_provider_spark_operator.core.dialects.dialect import dialect_of, read_progress
 from airflow_provider_spark_operator.core.dialects.progress import Phase
+from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
 from airflow_provider_spark_operator.core.kubernetes.names import LABEL_ROLE, ROLE_DRIVER
 from airflow_provider_spark_operator.core.lifecycle.driver_end import get_driver_container
 from airflow_provider_spark_operator.follow.access.pods import (
@@ -23,9 +24,8 @@ from airflow_provider_spark_operator.follow.access.requests import read_present
 from airflow_provider_spark_operator.follow.logs.logs import LogStart, follow_executor_log, follow_pod_log
 from airflow_provider_spark_operator.kube.backoff import Backoff
 from airflow_provider_spark_operator.kube.client import KubeClient
-from airflow_provider_spark_operator.kube.errors import PASSING, NotFound
+from airflow_provider_spark_operator.kube.errors import TRANSIENT, NotFound
 from airflow_provider_spark_operator.kube.resources import PODS
-from airflow_provider_spark_operator.kube.transport import JsonObject
 
 Choose: TypeAlias = Callable[[JsonObject], bool]
 # Lines that wait to be shown. A pod that writes faster waits.
@@ -237,7 +237,7 @@ class _ExecutorStreams:
 
     async def _discover(self) -> bool:
         """Stream the logs of new executors. Return whether the driver has ended."""
-        with suppress(*PASSING):
+        with suppress(*TRANSIENT):
             has_driver_ended = await _has_driver_ended(self._client, self._reference)
             for pod in await list_executor_pods(self._client, self._reference):
                 uid = pod["metadata"]["uid"]

@@ -6,6 +6,7 @@ from contextlib import aclosing, suppress
 from dataclasses import dataclass
 from datetime import datetime
 
+from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
 from airflow_provider_spark_operator.core.lifecycle.driver_end import get_driver_container
 from airflow_provider_spark_operator.core.parameters.arguments import LONGEST_LOG
 from airflow_provider_spark_operator.follow.access.pods import (
@@ -16,11 +17,10 @@ from airflow_provider_spark_operator.follow.access.pods import (
 from airflow_provider_spark_operator.follow.access.reference import ApplicationReference
 from airflow_provider_spark_operator.kube.backoff import Backoff
 from airflow_provider_spark_operator.kube.client import KubeClient
-from airflow_provider_spark_operator.kube.errors import PASSING, BadRequest, LogUnavailable, NotFound
+from airflow_provider_spark_operator.kube.errors import TRANSIENT, BadRequest, LogUnavailable, NotFound
 from airflow_provider_spark_operator.kube.resources import PODS
-from airflow_provider_spark_operator.kube.transport import JsonObject
 
-_PASSING = (*PASSING, BadRequest)
+_PASSING = (*TRANSIENT, BadRequest)
 
 
 @dataclass(frozen=True)

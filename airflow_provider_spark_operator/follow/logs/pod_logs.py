@@ -6,6 +6,7 @@ from contextlib import aclosing
 
 from airflow_provider_spark_operator.core.dialects.dialect import read_progress
 from airflow_provider_spark_operator.core.dialects.progress import Phase
+from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
 from airflow_provider_spark_operator.core.lifecycle.driver_end import get_driver_container
 from airflow_provider_spark_operator.follow.access.errors import PodMissing
 from airflow_provider_spark_operator.follow.access.pods import (
@@ -18,7 +19,6 @@ from airflow_provider_spark_operator.follow.access.requests import read_present
 from airflow_provider_spark_operator.follow.logs.logs import follow_pod_log, limit_log
 from airflow_provider_spark_operator.kube.backoff import Backoff
 from airflow_provider_spark_operator.kube.client import KubeClient
-from airflow_provider_spark_operator.kube.transport import JsonObject
 
 
 async def stream_driver_log(

@@ -14,7 +14,7 @@ from airflow_provider_spark_operator.kube.resources import LEASES
 # The seconds for which the content of a Lease counts: thousands of applications have the same controller.
 _LIFETIME: Final = 10.0
 # The number of Leases that are read in this time. Any user who may create applications can write claims.
-_MOST_LEASES: Final = 20
+_MAX_LEASES: Final = 20
 
 _Reading: TypeAlias = asyncio.Task[Tenure | None]
 _known: WeakKeyDictionary[KubeClient, dict[LeaseReference, tuple[float, _Reading]]] = WeakKeyDictionary()
@@ -34,7 +34,7 @@ async def find_lost_controller(client: KubeClient, resource: Mapping[str, Any]) 
     known = _known.setdefault(client, {})
     for expired in [key for key, (read, _) in known.items() if time - read >= _LIFETIME]:
         del known[expired]
-    if lease not in known and len(known) < _MOST_LEASES:
+    if lease not in known and len(known) < _MAX_LEASES:
         known[lease] = time, asyncio.create_task(_read_tenure(client, lease))
     if lease not in known:
         return None

@@ -26,7 +26,7 @@ from airflow_provider_spark_operator.follow.access.reference import ApplicationR
 from airflow_provider_spark_operator.follow.ending.evidence import read_warnings
 from airflow_provider_spark_operator.follow.ending.executor_ends import ExecutorEnd
 from airflow_provider_spark_operator.follow.narration.driver_log import DriverLog, DriverLogOptions
-from airflow_provider_spark_operator.follow.narration.obstacles import BACKGROUND, ObstacleWatch, Pauses, WaitSituation
+from airflow_provider_spark_operator.follow.narration.obstacles import BACKGROUND, ObstacleWatch, Pauses, WaitState
 from airflow_provider_spark_operator.follow.narration.sink import Sink
 from airflow_provider_spark_operator.kube.backoff import Backoff
 from airflow_provider_spark_operator.kube.client import KubeClient
@@ -48,7 +48,7 @@ class Narration:
 
     sink: Sink
     driver_log: DriverLogOptions | None = None
-    situation: WaitSituation = field(default_factory=WaitSituation)
+    situation: WaitState = field(default_factory=WaitState)
     pauses: Pauses = field(default_factory=lambda: BACKGROUND)
 
 

@@ -80,7 +80,7 @@ ATTENDED = Pauses(driver=(0.1, 1.0), executors=(0.1, 1.0), keeps_counting=True)
 
 
 @dataclass
-class WaitSituation:
+class WaitState:
     """The state of an application and what it waits for, for the message of a task that has timed out.
 
     Attributes:
@@ -163,7 +163,7 @@ class ObstacleWatch:
         client: KubeClient,
         reference: ApplicationReference,
         sink: Sink,
-        situation: WaitSituation,
+        situation: WaitState,
         pauses: tuple[float, float],
     ) -> None:
         self._client = client

@@ -6,6 +6,7 @@ from typing import Any
 
 from airflow_provider_spark_operator.core.dialects.dialect import read_progress
 from airflow_provider_spark_operator.core.dialects.progress import Phase, Progress, find_last_stop
+from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
 from airflow_provider_spark_operator.core.kubernetes.names import ANNOTATION_RESULT_TAKEN_BY
 from airflow_provider_spark_operator.core.states.states import FAILURE
 from airflow_provider_spark_operator.core.verdict.verdict import Outcome, judge_progress
@@ -15,7 +16,6 @@ from airflow_provider_spark_operator.follow.ending.end import EndUnknown, judge_
 from airflow_provider_spark_operator.follow.submission.stamp import TaskStamp, annotations_of
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.resources import SPARK_APPLICATIONS, ResourceType
-from airflow_provider_spark_operator.kube.transport import JsonObject
 
 
 class AdoptionState(StrEnum):

@@ -5,6 +5,7 @@ import logging
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
 from airflow_provider_spark_operator.core.kubernetes.problems import (
     InvalidResource,
     Problem,
@@ -17,7 +18,6 @@ from airflow_provider_spark_operator.follow.access.versions import choose_served
 from airflow_provider_spark_operator.follow.submission.stamp import TaskStamp
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.resources import SPARK_APPLICATIONS, SPARK_CLUSTERS, ResourceType
-from airflow_provider_spark_operator.kube.transport import JsonObject
 
 logger = logging.getLogger(__name__)
 

@@ -7,6 +7,7 @@ from contextlib import AbstractAsyncContextManager, nullcontext, suppress
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
 from airflow_provider_spark_operator.core.kubernetes.names import ANNOTATION_RESULT_TAKEN_BY
 from airflow_provider_spark_operator.core.parameters.arguments import IfExists
 from airflow_provider_spark_operator.follow.access.reference import ApplicationReference
@@ -37,9 +38,8 @@ from airflow_provider_spark_operator.follow.submission.retention import (
 from airflow_provider_spark_operator.follow.submission.stamp import TaskStamp
 from airflow_provider_spark_operator.kube.backoff import Backoff
 from airflow_provider_spark_operator.kube.client import KubeClient
-from airflow_provider_spark_operator.kube.errors import PASSING, AlreadyExists, Conflict, KubeError, NotFound
+from airflow_provider_spark_operator.kube.errors import TRANSIENT, AlreadyExists, Conflict, KubeError, NotFound
 from airflow_provider_spark_operator.kube.resources import ResourceType
-from airflow_provider_spark_operator.kube.transport import JsonObject
 
 __all__ = ["Submission", "TaskStamp", "acknowledge", "submit"]
 
@@ -147,7 +147,7 @@ async def _submit_repeatedly(
         except AlreadyExists as error:
             await free_name(client, resource, body["metadata"], stamp, if_exists, deletion_seconds)
             problem = error
-        except (Conflict, *PASSING) as error:
+        except (Conflict, *TRANSIENT) as error:
             # If the application to adopt changed, or this try deleted its own one, the next round adopts. If the
             # answer to a creation was lost, the application may exist. The next list finds it by its stamp, so it is
             # not created twice.

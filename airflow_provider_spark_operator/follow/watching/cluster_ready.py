@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from math import inf
 from typing import Any, TypeAlias
 
+from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
 from airflow_provider_spark_operator.core.kubernetes.names import (
     LABEL_CLUSTER_NAME,
     LABEL_ROLE,
@@ -26,9 +27,8 @@ from airflow_provider_spark_operator.follow.access.reference import ApplicationR
 from airflow_provider_spark_operator.follow.narration.holds import read_hold
 from airflow_provider_spark_operator.follow.watching.watch import WatchHub
 from airflow_provider_spark_operator.kube.backoff import Backoff
-from airflow_provider_spark_operator.kube.errors import PASSING, KubeError
+from airflow_provider_spark_operator.kube.errors import TRANSIENT, KubeError
 from airflow_provider_spark_operator.kube.resources import PODS
-from airflow_provider_spark_operator.kube.transport import JsonObject
 
 # The time between two requests for what holds a SparkCluster, unless the SparkCluster changes.
 _FIRST_HOLD_PAUSE_SECONDS = 0.2
@@ -232,7 +232,7 @@ async def _count_until_complete(
     while True:
         try:
             found = await read_readiness(hub, reference, cluster)
-        except PASSING as error:  # the watch tolerates and reports outages
+        except TRANSIENT as error:  # the watch tolerates and reports outages
             log.debug("pods cannot be counted: %s", error)
         else:
             if str(found) != logged:

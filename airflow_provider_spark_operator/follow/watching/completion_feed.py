@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from weakref import WeakKeyDictionary
 
 from airflow_provider_spark_operator.core.dialects.dialect import read_progress
+from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
 from airflow_provider_spark_operator.core.verdict.driver_facts import has_more_facts
 from airflow_provider_spark_operator.follow.access.reference import ApplicationReference
 from airflow_provider_spark_operator.follow.ending.completion import Completion, read_completion
@@ -16,7 +17,6 @@ from airflow_provider_spark_operator.kube.backoff import Backoff
 from airflow_provider_spark_operator.kube.errors import KubeError
 from airflow_provider_spark_operator.kube.listwatch import Change, Listed, Removed
 from airflow_provider_spark_operator.kube.resources import ResourceType
-from airflow_provider_spark_operator.kube.transport import JsonObject
 
 logger = logging.getLogger(__name__)
 

@@ -7,6 +7,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
 from contextlib import aclosing, contextmanager, suppress
 from typing import Protocol, TypeAlias, TypeVar
 
+from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
 from airflow_provider_spark_operator.follow.access.errors import ApplicationDeleted
 from airflow_provider_spark_operator.follow.access.outage_tolerance import (
     OUTAGE_TOLERANCE_SECONDS,
@@ -20,17 +21,16 @@ from airflow_provider_spark_operator.follow.watching.mailbox import Mailbox
 from airflow_provider_spark_operator.kube.backoff import Backoff
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.endpoint import Fingerprint
-from airflow_provider_spark_operator.kube.errors import PASSING, Gone, KubeError, NotFound
+from airflow_provider_spark_operator.kube.errors import TRANSIENT, Gone, KubeError, NotFound
 from airflow_provider_spark_operator.kube.listwatch import Change, Changed, Listed, list_and_watch
 from airflow_provider_spark_operator.kube.resources import ResourceType
-from airflow_provider_spark_operator.kube.transport import JsonObject
 
 logger = logging.getLogger(__name__)
 
 # A triggerer that receives a thousand tasks must not open a thousand connections at once.
 CONCURRENT_READS = 16
 # Gone: the first list has many pages, and the API does not keep the version long enough to return the last one.
-_PASSING = (*PASSING, Gone)
+_PASSING = (*TRANSIENT, Gone)
 
 _Scope: TypeAlias = tuple[ResourceType, str]
 _Answer = TypeVar("_Answer")

@@ -16,7 +16,7 @@ from airflow_provider_spark_operator.kube.managed_cluster import BearerToken, Cl
 T = TypeVar("T")
 
 # More clusters than one Airflow deployment has connections to. A forgotten source costs two requests.
-_MOST_CLUSTERS = 256
+_MAX_CLUSTERS = 256
 
 
 class CloudModule(Protocol):
@@ -29,7 +29,7 @@ class CloudModule(Protocol):
         """Issue a token for a cluster."""
 
 
-@lru_cache(maxsize=_MOST_CLUSTERS)
+@lru_cache(maxsize=_MAX_CLUSTERS)
 def share_cluster(conn_id: str | None, cluster: CloudCluster) -> ManagedCluster:
     """Return the source for a cluster. All clients of the process receive the same object.
 

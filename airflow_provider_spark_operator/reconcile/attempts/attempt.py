@@ -12,6 +12,7 @@ from airflow_provider_spark_operator.core.driver.named_files import (
     build_stand_in_templates,
     find_application_template_files,
 )
+from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
 from airflow_provider_spark_operator.core.kubernetes.names import LABEL_APPLICATION_NAME, LABEL_OPERATOR_NAME
 from airflow_provider_spark_operator.core.kubernetes.problems import InvalidResource
 from airflow_provider_spark_operator.core.lifecycle.drivers import (
@@ -26,7 +27,6 @@ from airflow_provider_spark_operator.core.states import reasons
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import AlreadyExists, Conflict, KubeError, NotFound, is_refusal
 from airflow_provider_spark_operator.kube.resources import CONFIG_MAPS, PODS, SECRETS, resource_type_of
-from airflow_provider_spark_operator.reconcile.objects.cache import JsonObject
 
 logger = logging.getLogger(__name__)
 
@@ -34,7 +34,7 @@ logger = logging.getLogger(__name__)
 _MOUNTED = frozenset({CONFIG_MAPS.kind, SECRETS.kind})
 
 
-class NotYet(Exception):
+class ReconcileLater(Exception):
     """The reconcile must be repeated after something else has ended; str() is one sentence."""
 
 
@@ -74,7 +74,7 @@ async def create_attempt(
             earlier attempt is also deleted, because the end of that attempt was missed.
 
     Raises:
-        NotYet: An object of an earlier attempt or reconcile is still being deleted.
+        ReconcileLater: An object of an earlier attempt or reconcile is still being deleted.
         KubeError: The API did not answer; which objects exist is unknown, and repeating is harmless.
     """
     try:
@@ -126,7 +126,7 @@ async def clear_mounts(client: KubeClient, application: SparkApplication, operat
     themselves.
 
     Raises:
-        NotYet: An object is still being deleted.
+        ReconcileLater: An object is still being deleted.
         KubeError: The API did not answer; repeating is harmless.
     """
     objects = _build_present_objects(client, application, 0, operator_name)
@@ -140,7 +140,7 @@ async def clear_mounts(client: KubeClient, application: SparkApplication, operat
             if not _is_being_deleted(existing):
                 await _delete(client, existing)
             if _is_being_deleted(existing) or existing["metadata"].get("finalizers"):
-                raise NotYet(f"{_describe(existing)} of the application is still being deleted")
+                raise ReconcileLater(f"{_describe(existing)} of the application is still being deleted")
 
 
 def _build_present_objects(
@@ -191,7 +191,9 @@ async def _delete_outdated(client: KubeClient, outdated: JsonObject) -> Never:
     if not _is_being_deleted(outdated):
         # The next driver may mount objects of the same names.
         await _delete(client, outdated, propagation="Foreground")
-    raise NotYet(f"{_describe(outdated)} of an earlier attempt or version of the application is still being deleted")
+    raise ReconcileLater(
+        f"{_describe(outdated)} of an earlier attempt or version of the application is still being deleted"
+    )
 
 
 async def _check_mounts(objects: "_AttemptObjects") -> None:
@@ -236,7 +238,7 @@ class _AttemptObjects:
         except AlreadyExists:
             existing = await self.find(document)
         if existing is None:
-            raise NotYet(f"{_describe(document)} was deleted during the reconcile")
+            raise ReconcileLater(f"{_describe(document)} was deleted during the reconcile")
         await self.check(existing)
         return existing
 
@@ -264,14 +266,14 @@ class _AttemptObjects:
         """Check that the application owns an object whose name is needed.
 
         Raises:
-            NotYet: The object belongs to an earlier attempt, or is being deleted.
+            ReconcileLater: The object belongs to an earlier attempt, or is being deleted.
             _NameTaken: The application does not own the object.
         """
         ours = await self.owns(existing)
         if ours and not _is_being_deleted(existing):
             return
         if ours or self._is_disappearing(existing):
-            raise NotYet(f"{_describe(existing)} of an earlier attempt is still being deleted")
+            raise ReconcileLater(f"{_describe(existing)} of an earlier attempt is still being deleted")
         raise _NameTaken(
             f"{_describe(existing)} exists and does not belong to this application. Delete that object, or choose "
             "another name"

@@ -46,7 +46,7 @@ _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):")
 _CHUNK = 1 << 16
 # Python runs one thread at a time: threads that parse would delay the event loop.
 _PARSING = Lock()
-_MOST_VALUES = 3000
+_MAX_VALUES = 3000
 Content = TypeVar("Content")
 _LOCAL_SCHEMES = ("file", "local")
 _WEB_SCHEMES = ("http", "https")
@@ -254,7 +254,7 @@ def _parse_template(key: str, path: str, content: bytes) -> Mapping[str, Any]:
     text = decode_text(key, content)
     try:
         with _PARSING:
-            template = load(text, read=read_json_plain, most_values=_MOST_VALUES)
+            template = load(text, read=read_json_plain, most_values=_MAX_VALUES)
     except (YamlError, RecursionError) as error:
         position = describe_position(error)
         place = f" ({position})" if position else ""

@@ -14,7 +14,7 @@ from airflow_provider_spark_operator.core.driver.named_files import (
 )
 from airflow_provider_spark_operator.core.kubernetes.problems import InvalidResource, Problem
 from airflow_provider_spark_operator.core.models.application import SparkApplication
-from airflow_provider_spark_operator.reconcile.attempts.attempt import NotYet
+from airflow_provider_spark_operator.reconcile.attempts.attempt import ReconcileLater
 from airflow_provider_spark_operator.reconcile.attempts.files import (
     LARGEST_TEMPLATE,
     READ_SECONDS,
@@ -24,7 +24,7 @@ from airflow_provider_spark_operator.reconcile.attempts.files import (
 
 logger = logging.getLogger(__name__)
 
-_MOST_READS = 4
+_MAX_READS = 4
 """The number of threads that read templates of one namespace."""
 # How long a reconcile waits. Meanwhile, it holds a worker.
 _PATIENCE_SECONDS = 0.5
@@ -41,7 +41,7 @@ class TemplateReader:
 
     def __init__(self) -> None:
         self._reads: dict[tuple[str, ...], asyncio.Task[NamedTemplates]] = {}
-        self._slots: defaultdict[str, asyncio.Semaphore] = defaultdict(lambda: asyncio.Semaphore(_MOST_READS))
+        self._slots: defaultdict[str, asyncio.Semaphore] = defaultdict(lambda: asyncio.Semaphore(_MAX_READS))
 
     async def read(self, application: SparkApplication) -> NamedTemplates:
         """Return the templates that the configuration of the application names.
@@ -49,7 +49,7 @@ class TemplateReader:
         Raises:
             InvalidResource: A template cannot be read. The message is the same for each cause, because another cause
                 would tell a user about files and servers that only the controller can reach.
-            NotYet: The templates are still being read.
+            ReconcileLater: The templates are still being read.
         """
         files = find_application_template_files(application)
         if not files:
@@ -61,7 +61,7 @@ class TemplateReader:
             task.add_done_callback(lambda done: self._forget_later(key, done))
         done, _ = await asyncio.wait({task}, timeout=_PATIENCE_SECONDS)
         if not done:
-            raise NotYet(f"the templates of {application.namespace}/{application.name} are still being read")
+            raise ReconcileLater(f"the templates of {application.namespace}/{application.name} are still being read")
         self._reads.pop(key, None)
         return task.result()
 

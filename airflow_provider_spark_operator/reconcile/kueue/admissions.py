@@ -6,6 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
 from airflow_provider_spark_operator.core.kubernetes.problems import InvalidResource
 from airflow_provider_spark_operator.core.kueue import state
 from airflow_provider_spark_operator.core.kueue.admission import Admitted, Backoff, Pending, Stale, read_admission
@@ -33,7 +34,7 @@ from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import AlreadyExists, Conflict, KubeError, NotFound, is_refusal
 from airflow_provider_spark_operator.kube.resources import RESOURCE_FLAVORS, WORKLOADS
 from airflow_provider_spark_operator.reconcile.kueue.priorities import Priorities
-from airflow_provider_spark_operator.reconcile.objects.cache import JsonObject, ObjectCache, ObjectKey
+from airflow_provider_spark_operator.reconcile.objects.cache import ObjectCache, ObjectKey
 
 logger = logging.getLogger(__name__)
 

@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
 from airflow_provider_spark_operator.core.kueue.actions import (
     GiveBackQuota,
     MarkFinished,
@@ -22,7 +23,6 @@ from airflow_provider_spark_operator.core.models.resource import Resource
 from airflow_provider_spark_operator.core.states import reasons
 from airflow_provider_spark_operator.kube.errors import KubeError, is_refusal
 from airflow_provider_spark_operator.reconcile.kueue.admissions import AdmissionRequest, Admissions
-from airflow_provider_spark_operator.reconcile.objects.cache import JsonObject
 from airflow_provider_spark_operator.reconcile.reports.events import NORMAL, WARNING, EventRecorder, ResourceEvent
 
 logger = logging.getLogger(__name__)

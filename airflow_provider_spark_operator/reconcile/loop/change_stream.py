@@ -5,12 +5,12 @@ import logging
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 
+from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
 from airflow_provider_spark_operator.kube.backoff import Backoff
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import Gone, KubeError
 from airflow_provider_spark_operator.kube.listwatch import Change, list_and_watch
 from airflow_provider_spark_operator.kube.resources import ResourceType
-from airflow_provider_spark_operator.reconcile.objects.cache import JsonObject
 
 logger = logging.getLogger(__name__)
 

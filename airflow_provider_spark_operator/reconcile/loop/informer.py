@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 
+from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
 from airflow_provider_spark_operator.core.kubernetes.names import LABEL_APPLICATION_NAME, LABEL_CLUSTER_NAME
 from airflow_provider_spark_operator.core.kubernetes.ownership import trim_managed_fields
 from airflow_provider_spark_operator.kube.client import KubeClient
@@ -20,7 +21,6 @@ from airflow_provider_spark_operator.kube.resources import (
 from airflow_provider_spark_operator.reconcile.loop.change_stream import stream_changes
 from airflow_provider_spark_operator.reconcile.loop.workload_watch import WorkloadWatch
 from airflow_provider_spark_operator.reconcile.objects.cache import (
-    JsonObject,
     ObjectCache,
     ObjectKey,
     drop_managed_fields,

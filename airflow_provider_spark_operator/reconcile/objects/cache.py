@@ -1,11 +1,10 @@
 """The latest known state of every watched object, by name."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
+from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
 from airflow_provider_spark_operator.core.lifecycle.decisive_fields import select_decisive_fields
-
-JsonObject: TypeAlias = dict[str, Any]
 
 
 class ObjectKey(NamedTuple):

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
+from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
 from airflow_provider_spark_operator.core.kubernetes.names import (
     LABEL_APPLICATION_NAME,
     LABEL_OPERATOR_NAME,
@@ -10,7 +11,7 @@ from airflow_provider_spark_operator.core.kubernetes.names import (
 )
 from airflow_provider_spark_operator.core.lifecycle.drivers import find_owner_name, is_driver
 from airflow_provider_spark_operator.core.states.states import ApplicationState
-from airflow_provider_spark_operator.reconcile.objects.cache import JsonObject, ObjectCache, ObjectKey
+from airflow_provider_spark_operator.reconcile.objects.cache import ObjectCache, ObjectKey
 
 # Enough for the last drivers of an application, and for a few copies of them that the user deletes.
 _MAX_DRIVERS: Final = 4

@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 from enum import Enum, auto
 from typing import Any
 
+from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
 from airflow_provider_spark_operator.core.kubernetes.names import ANNOTATION_CLAIM
 from airflow_provider_spark_operator.core.kubernetes.ownership import (
     APACHE,
@@ -25,7 +26,7 @@ from airflow_provider_spark_operator.core.states.states import ApplicationState
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import Forbidden, NotFound
 from airflow_provider_spark_operator.kube.resources import LEASES
-from airflow_provider_spark_operator.reconcile.objects.cache import JsonObject, ObjectKey, key_of
+from airflow_provider_spark_operator.reconcile.objects.cache import ObjectKey, key_of
 from airflow_provider_spark_operator.reconcile.objects.kinds import Kind
 from airflow_provider_spark_operator.reconcile.reports.events import NORMAL, WARNING, EventRecorder, ResourceEvent
 from airflow_provider_spark_operator.reconcile.settings.settings import TakeoverSettings

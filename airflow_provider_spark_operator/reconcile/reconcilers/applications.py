@@ -5,6 +5,7 @@ from dataclasses import replace
 from datetime import datetime
 from functools import partial
 
+from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject, KubernetesObject
 from airflow_provider_spark_operator.core.kubernetes.names import (
     LABEL_OPERATOR_NAME,
     ROLE_DRIVER,
@@ -46,7 +47,6 @@ from airflow_provider_spark_operator.core.lifecycle.drivers import (
     list_owner_uids,
 )
 from airflow_provider_spark_operator.core.lifecycle.observation import (
-    KubernetesObject,
     Observed,
     Present,
     Refused,
@@ -67,7 +67,7 @@ from airflow_provider_spark_operator.reconcile.attempts.attempt import clear_mou
 from airflow_provider_spark_operator.reconcile.attempts.templates import TemplateReader
 from airflow_provider_spark_operator.reconcile.kueue.admissions import AdmissionRequest
 from airflow_provider_spark_operator.reconcile.kueue.queue_actions import NOTICES, QueueActions, get_changes
-from airflow_provider_spark_operator.reconcile.objects.cache import JsonObject, ObjectCache, ObjectKey, key_of
+from airflow_provider_spark_operator.reconcile.objects.cache import ObjectCache, ObjectKey, key_of
 from airflow_provider_spark_operator.reconcile.objects.parser import ApplicationParser
 from airflow_provider_spark_operator.reconcile.objects.pod_selectors import LastDrivers, build_role_selector
 from airflow_provider_spark_operator.reconcile.reconcilers.reconciler import AnyAction, AnyStatus, Revision

@@ -11,6 +11,7 @@ from airflow_provider_spark_operator.core.cluster_resources.build import build_c
 from airflow_provider_spark_operator.core.cluster_resources.frame import build_object_name
 from airflow_provider_spark_operator.core.cluster_resources.protection import DISRUPTION_BUDGET
 from airflow_provider_spark_operator.core.cluster_resources.stateful_sets import WORKER_SERVICE, keep_fixed_fields
+from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
 from airflow_provider_spark_operator.core.kubernetes.names import (
     LABEL_CLUSTER_NAME,
     LABEL_OPERATOR_NAME,
@@ -37,8 +38,8 @@ from airflow_provider_spark_operator.kube.resources import (
     ResourceType,
     resource_type_of,
 )
-from airflow_provider_spark_operator.reconcile.attempts.attempt import NotYet
-from airflow_provider_spark_operator.reconcile.objects.cache import JsonObject, ObjectKey
+from airflow_provider_spark_operator.reconcile.attempts.attempt import ReconcileLater
+from airflow_provider_spark_operator.reconcile.objects.cache import ObjectKey
 
 ObjectName: TypeAlias = tuple[ResourceType, str]
 """The kind of an object, and what follows the name of the cluster in its name."""
@@ -73,7 +74,7 @@ async def apply_cluster(
         changes: What the admission by Kueue adds to the pods of each role.
 
     Raises:
-        NotYet: An object of an earlier cluster of the same name is still being deleted.
+        ReconcileLater: An object of an earlier cluster of the same name is still being deleted.
         KubeError: The API did not answer; which objects exist is unknown, and repeating is harmless.
     """
     try:
@@ -127,7 +128,7 @@ def _check(existing: JsonObject, cluster: SparkCluster, operator_name: str) -> N
         return
     what = f"{existing['kind']} {cluster.namespace}/{existing['metadata']['name']}"
     if ours or labelled:
-        raise NotYet(f"{what} of an earlier cluster is still being deleted")
+        raise ReconcileLater(f"{what} of an earlier cluster is still being deleted")
     raise _NameTaken(
         f"{what} exists and does not belong to this SparkCluster. Delete that object, or choose another name"
     )

@@ -5,6 +5,7 @@ from dataclasses import replace
 from datetime import datetime
 from functools import partial
 
+from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
 from airflow_provider_spark_operator.core.kubernetes.names import LABEL_ROLE, ROLE_MASTER, ROLE_WORKER
 from airflow_provider_spark_operator.core.kubernetes.pods import has_ended
 from airflow_provider_spark_operator.core.kueue.actions import (
@@ -35,7 +36,7 @@ from airflow_provider_spark_operator.core.states import reasons
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.reconcile.kueue.admissions import AdmissionRequest
 from airflow_provider_spark_operator.reconcile.kueue.queue_actions import NOTICES, QueueActions, get_changes
-from airflow_provider_spark_operator.reconcile.objects.cache import JsonObject, ObjectKey, key_of
+from airflow_provider_spark_operator.reconcile.objects.cache import ObjectKey, key_of
 from airflow_provider_spark_operator.reconcile.objects.parser import parse_cluster
 from airflow_provider_spark_operator.reconcile.reconcilers.cluster_objects import (
     NETWORK_NAMES,

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Generic, Protocol, TypeAlias, TypeVar
 
+from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
 from airflow_provider_spark_operator.core.kubernetes.problems import InvalidResource
 from airflow_provider_spark_operator.core.lifecycle.cluster_decision import ClusterAction, ClusterDecision
 from airflow_provider_spark_operator.core.lifecycle.decision import Action, AddFinalizer, Decision, RemoveFinalizer
@@ -19,11 +20,11 @@ from airflow_provider_spark_operator.core.models.status import ApplicationStatus
 from airflow_provider_spark_operator.core.states import reasons
 from airflow_provider_spark_operator.core.states.states import ApplicationState
 from airflow_provider_spark_operator.kube.errors import BadRequest, Conflict, Invalid, KubeError
-from airflow_provider_spark_operator.reconcile.attempts.attempt import NotYet
-from airflow_provider_spark_operator.reconcile.objects.cache import JsonObject, ObjectKey, key_of
+from airflow_provider_spark_operator.reconcile.attempts.attempt import ReconcileLater
+from airflow_provider_spark_operator.reconcile.objects.cache import ObjectKey, key_of
 from airflow_provider_spark_operator.reconcile.objects.patches import build_status_patch
 from airflow_provider_spark_operator.reconcile.ownership.claims import Standing
-from airflow_provider_spark_operator.reconcile.reconcilers.resources import Outdated, Resources
+from airflow_provider_spark_operator.reconcile.reconcilers.resources import ResourceChanged, Resources
 from airflow_provider_spark_operator.reconcile.reports.events import (
     NORMAL,
     WARNING,
@@ -92,8 +93,8 @@ class Adapter(Protocol[Model, Observation, AnyDecision]):
             The observation after the action. It is `observed` itself unless another decision is needed.
 
         Raises:
-            Outdated: The resource has changed since it was read.
-            NotYet: The action must be repeated later.
+            ResourceChanged: The resource has changed since it was read.
+            ReconcileLater: The action must be repeated later.
             KubeError: The API failed.
         """
 
@@ -155,7 +156,7 @@ class Reconciler(Generic[Model, Observation, AnyDecision]):
             The time after which to reconcile it again; None to wait for a change.
 
         Raises:
-            NotYet: The reconcile must be repeated later.
+            ReconcileLater: The reconcile must be repeated later.
             ManagedElsewhere: Another controller manages the resource.
             KubeError: The API failed; the reconcile must be repeated.
         """
@@ -167,12 +168,12 @@ class Reconciler(Generic[Model, Observation, AnyDecision]):
                 return None
             try:
                 return await self._reconcile_once(resource, is_current)
-            except Outdated:
+            except ResourceChanged:
                 is_current = True
             except (_Unclaimed, Conflict):
                 await self._resources.claim(key)
                 is_current = True
-        raise NotYet(f"{key} changed during each of {_MAX_READS} reads")
+        raise ReconcileLater(f"{key} changed during each of {_MAX_READS} reads")
 
     async def _reconcile_once(self, resource: JsonObject, is_current: bool) -> timedelta | None:
         standing = self._resources.judge(resource)
@@ -210,7 +211,7 @@ class Reconciler(Generic[Model, Observation, AnyDecision]):
                 has_changed = await self._write_status(revision, completed)
                 return _limit_requeue(decision.requeue_after, has_changed or bool(decision.actions))
             decision = self._adapter.decide(revision.model, observed, self._now())
-        raise NotYet(
+        raise ReconcileLater(
             f"could not reconcile {key_of(revision.document)}: one reconcile did not finish within {_MAX_DECISIONS} "
             f"steps (last step: {decision.reason})"
         )
@@ -228,7 +229,7 @@ class Reconciler(Generic[Model, Observation, AnyDecision]):
         match action:
             case AddFinalizer():
                 await self._resources.add_finalizer(revision.document)
-                raise Outdated
+                raise ResourceChanged
             case RemoveFinalizer():
                 await self._adapter.clean_up(revision.model)
                 await self._resources.remove_finalizer(revision.document)

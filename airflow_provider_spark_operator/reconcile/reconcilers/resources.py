@@ -1,14 +1,15 @@
 """The resources of one kind: their latest known state, and all changes that the controller makes to them."""
 
+from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import NotFound
-from airflow_provider_spark_operator.reconcile.objects.cache import JsonObject, ObjectCache, ObjectKey, key_of
+from airflow_provider_spark_operator.reconcile.objects.cache import ObjectCache, ObjectKey, key_of
 from airflow_provider_spark_operator.reconcile.objects.kinds import Kind
 from airflow_provider_spark_operator.reconcile.objects.patches import build_finalizers_patch, build_precondition
 from airflow_provider_spark_operator.reconcile.ownership.claims import Claims, Standing
 
 
-class Outdated(Exception):
+class ResourceChanged(Exception):
     """A resource has changed since it was read."""
 
 
@@ -77,12 +78,12 @@ class Resources:
         """Check by a live read that the resource has not changed since it was read.
 
         Raises:
-            Outdated: The resource has changed or does not exist any more.
+            ResourceChanged: The resource has changed or does not exist any more.
             KubeError: The API failed.
         """
         live = await self.refresh(key_of(resource))
         if live is None or _get_revision(live) != _get_revision(resource):
-            raise Outdated
+            raise ResourceChanged
 
     async def patch(self, resource: JsonObject, patch: JsonObject, *, subresource: str | None = None) -> None:
         """Apply a merge patch. A resource that does not exist any more is dropped from the cache.

@@ -6,6 +6,7 @@ import logging
 from dataclasses import dataclass
 from datetime import datetime
 
+from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
 from airflow_provider_spark_operator.core.kubernetes.problems import InvalidResource
 from airflow_provider_spark_operator.core.kubernetes.times import read_time
 from airflow_provider_spark_operator.core.states import reasons
@@ -14,7 +15,7 @@ from airflow_provider_spark_operator.core.validation.validate import validate_wi
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import AlreadyExists, KubeError
 from airflow_provider_spark_operator.kube.resources import EVENTS
-from airflow_provider_spark_operator.reconcile.objects.cache import JsonObject, ObjectKey, key_of
+from airflow_provider_spark_operator.reconcile.objects.cache import ObjectKey, key_of
 from airflow_provider_spark_operator.reconcile.objects.kinds import KINDS
 from airflow_provider_spark_operator.reconcile.reports.event_filter import EventSettings, RepetitionFilter
 
@@ -26,7 +27,7 @@ _LONGEST_MESSAGE = 1024
 _LONGEST_NAME = 253
 WRITERS = 4
 """The number of Events that are written concurrently."""
-_MOST_WAITING = 1000
+_MAX_WAITING = 1000
 _DRAIN_SECONDS = 2.0
 # The fields of an application that take effect while its driver exists.
 _EFFECTIVE_FIELDS = frozenset({"spec.applicationTolerations", "spec.suspend"})
@@ -71,9 +72,7 @@ class EventRecorder:
         self._client = client
         self._component = component
         self._repetitions = RepetitionFilter()
-        self._queues: tuple[asyncio.Queue[JsonObject], ...] = tuple(
-            asyncio.Queue(_MOST_WAITING) for _ in range(WRITERS)
-        )
+        self._queues: tuple[asyncio.Queue[JsonObject], ...] = tuple(asyncio.Queue(_MAX_WAITING) for _ in range(WRITERS))
 
     def record(self, event: ResourceEvent) -> None:
         """Queue an Event to be written, if the settings permit it. It is dropped if too many are waiting."""

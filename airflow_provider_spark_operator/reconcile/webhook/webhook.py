@@ -16,11 +16,11 @@ from urllib.parse import urlsplit
 
 from aiohttp import web
 
+from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
 from airflow_provider_spark_operator.kube.bounded_json import read_json
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import Conflict, KubeError
 from airflow_provider_spark_operator.kube.resources import VALIDATING_WEBHOOK_CONFIGURATIONS
-from airflow_provider_spark_operator.reconcile.objects.cache import JsonObject
 from airflow_provider_spark_operator.reconcile.objects.clock import utc_now
 from airflow_provider_spark_operator.reconcile.serving.http_server import EVERYWHERE, listen
 from airflow_provider_spark_operator.reconcile.webhook.webhook_certificate import Certificate, extend_bundle, issue

@@ -8,6 +8,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
+from airflow_provider_spark_operator.core.kubernetes.json_object import KubernetesObject
 from airflow_provider_spark_operator.core.kubernetes.names import CLUSTER_FINALIZER
 from airflow_provider_spark_operator.core.lifecycle import cluster
 from airflow_provider_spark_operator.core.lifecycle.cluster_decision import (
@@ -18,7 +19,6 @@ from airflow_provider_spark_operator.core.lifecycle.cluster_decision import (
     DeleteNetwork,
     DeleteScaling,
     FindMaster,
-    KubernetesObject,
     StopCluster,
 )
 from airflow_provider_spark_operator.core.lifecycle.cluster_transitions import CLUSTER_MOVES
@@ -34,7 +34,7 @@ State = ClusterState
 SETS = frozenset({"master", "worker"})
 SCALING = frozenset({"autoscaler", "budget"})
 NETWORK = frozenset({"services", "policy"})
-MOST_PASSES = 8
+MAX_PASSES = 8
 
 
 class ClusterMachine(RuleBasedStateMachine):
@@ -47,7 +47,7 @@ class ClusterMachine(RuleBasedStateMachine):
         self.cluster = build_cluster(finalizer=False, suspend=suspend)
         self.objects: frozenset[str] = frozenset()
         # The deletion time of each pod, None while it is not being deleted.
-        self.pods: dict[str, KubernetesObject] = {}
+        self.pods = dict[str, KubernetesObject]()
         self.refused = False
         self.exists = True
         self.last_decision = ClusterDecision(reasons.NOTHING_DUE)
@@ -111,11 +111,11 @@ class ClusterMachine(RuleBasedStateMachine):
     # --- actions of the controller ---
 
     @precondition(lambda self: self.exists)
-    @rule(writes=st.integers(0, MOST_PASSES))
+    @rule(writes=st.integers(0, MAX_PASSES))
     def reconcile(self, writes: int) -> None:
         """Reconcile once, or until the process is killed after some writes."""
         observed = self.observe()
-        for _ in range(MOST_PASSES):
+        for _ in range(MAX_PASSES):
             decision = cluster.decide(self.cluster, observed, self.settings, self.now)
             known = observed
             for action in decision.actions:
@@ -207,11 +207,11 @@ class ClusterMachine(RuleBasedStateMachine):
         """Let the controller and the nodes work undisturbed: the cluster reaches the state that its user wants."""
         if not hasattr(self, "cluster"):
             return
-        for _ in range(3 * MOST_PASSES):
+        for _ in range(3 * MAX_PASSES):
             self.terminate_pods()
             self.end_pods()
             if self.exists:
-                self.reconcile(writes=MOST_PASSES)
+                self.reconcile(writes=MAX_PASSES)
         wanted = _find_wanted_states(self.cluster)
         assert self.exists is not bool(self.cluster.deletion_timestamp)
         assert not self.exists or self.state in wanted

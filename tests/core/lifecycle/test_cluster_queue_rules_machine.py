@@ -23,7 +23,7 @@ from airflow_provider_spark_operator.core.kueue.workload import WantedWorkload
 from airflow_provider_spark_operator.core.lifecycle.cluster_decision import ApplyCluster, ClusterAction, ClusterObserved
 from tests.core.cluster_resources.clusters import OPERATOR
 from tests.core.kueue.workloads import EVICTED, QUEUE, build_condition
-from tests.core.lifecycle.test_cluster_machine import MOST_PASSES, SETS, ClusterMachine
+from tests.core.lifecycle.test_cluster_machine import MAX_PASSES, SETS, ClusterMachine
 
 STUCK = timedelta(minutes=5)
 # The possible states of the resource before the first random event.
@@ -100,7 +100,7 @@ class QueuedClusterMachine(ClusterMachine):
     def _reconcile_often(self) -> None:
         for _ in range(3):
             if self.exists:
-                self.reconcile(MOST_PASSES)
+                self.reconcile(MAX_PASSES)
 
     @rule(active=st.booleans())
     def set_active(self, active: bool) -> None:

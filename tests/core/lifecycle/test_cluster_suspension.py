@@ -3,12 +3,12 @@ from datetime import timedelta
 
 import pytest
 
+from airflow_provider_spark_operator.core.kubernetes.json_object import KubernetesObject
 from airflow_provider_spark_operator.core.lifecycle.cluster_decision import (
     ApplyCluster,
     ClusterDecision,
     DeleteScaling,
     FindMaster,
-    KubernetesObject,
     StopCluster,
 )
 from airflow_provider_spark_operator.core.lifecycle.cluster_transitions import move_cluster, resume_cluster

@@ -3,6 +3,7 @@ from typing import Any
 
 import pytest
 
+from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
 from airflow_provider_spark_operator.core.lifecycle.drivers import (
     find_driver,
     find_drivers,
@@ -20,7 +21,6 @@ from airflow_provider_spark_operator.core.states.states import ApplicationState
 from tests import builders
 from tests.builders import OPERATOR_NAME
 
-JsonObject = dict[str, Any]
 APPLICATION = builders.build_application_model()
 UNEDITED = APPLICATION.model_copy(update={"metadata": {**APPLICATION.metadata, "generation": 1}})
 BEGAN = builders.NOW + timedelta(milliseconds=1500)

@@ -6,15 +6,10 @@ import pytest
 
 from airflow_provider_spark_operator.core.dialects.apache import read_progress
 from airflow_provider_spark_operator.core.kubernetes import pods
+from airflow_provider_spark_operator.core.kubernetes.json_object import KubernetesObject
 from airflow_provider_spark_operator.core.lifecycle.application import decide
 from airflow_provider_spark_operator.core.lifecycle.decision import ConfirmAbsence, DeleteDriver, Settings
-from airflow_provider_spark_operator.core.lifecycle.observation import (
-    Absent,
-    KubernetesObject,
-    Observed,
-    Present,
-    Unconfirmed,
-)
+from airflow_provider_spark_operator.core.lifecycle.observation import Absent, Observed, Present, Unconfirmed
 from airflow_provider_spark_operator.core.models.application import SparkApplication
 from airflow_provider_spark_operator.core.states import reasons
 from airflow_provider_spark_operator.core.states.states import RUNNING, STARTING, ApplicationState

@@ -2,6 +2,7 @@ from typing import Any
 
 import pytest
 
+from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
 from airflow_provider_spark_operator.core.lifecycle.observation import (
     Absent,
     ApplicationPods,
@@ -18,7 +19,7 @@ from airflow_provider_spark_operator.core.models.status import AttemptInfo
 from airflow_provider_spark_operator.core.states.states import ApplicationState
 from tests import builders
 from tests.builders import OPERATOR_NAME
-from tests.core.lifecycle.test_drivers import JsonObject, build_pod
+from tests.core.lifecycle.test_drivers import build_pod
 
 APPLICATION = builders.build_application_model()
 

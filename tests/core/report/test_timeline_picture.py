@@ -10,7 +10,7 @@ from airflow_provider_spark_operator.core.report.executor_spans import ExecutorS
 from airflow_provider_spark_operator.core.report.timeline import Timeline, build_timeline
 from airflow_provider_spark_operator.core.report.timeline_picture import draw_timeline
 from airflow_provider_spark_operator.core.report.timeline_rows import (
-    MOST_EXECUTORS,
+    MAX_EXECUTORS,
     build_groups,
     choose_ticks,
     describe_timeline,
@@ -47,8 +47,8 @@ def test_rows_are_the_states_of_attempts_and_the_executors() -> None:
         ("Failed", "1s", "failed"),
         ("ResourceReleased", "0s", "released"),
     ]
-    assert executors.title == f"executors: 23, the first {MOST_EXECUTORS}; at most 22 at once"
-    assert len(executors.bars) == MOST_EXECUTORS
+    assert executors.title == f"executors: 23, the first {MAX_EXECUTORS}; at most 22 at once"
+    assert len(executors.bars) == MAX_EXECUTORS
 
 
 def test_rows_name_attempts_that_the_status_no_longer_contains() -> None:

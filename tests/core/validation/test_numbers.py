@@ -5,7 +5,7 @@ import pytest
 from airflow_provider_spark_operator.core.kubernetes.problems import Severity
 from airflow_provider_spark_operator.core.validation.application import validate_application
 from airflow_provider_spark_operator.core.validation.cluster import validate_cluster
-from airflow_provider_spark_operator.core.validation.numbers import MOST_EXECUTORS
+from airflow_provider_spark_operator.core.validation.numbers import MAX_EXECUTORS
 from tests.builders import build_application_document
 from tests.core.cluster_resources.clusters import build_cluster_document
 
@@ -67,7 +67,7 @@ def test_counter_reset_of_minus_one_never_resets() -> None:
         ({"minExecutors": 3, "maxExecutors": 2}, "minExecutors"),
         ({"initExecutors": 3, "maxExecutors": 2}, "initExecutors"),
         ({"maxExecutors": -1}, "maxExecutors"),
-        ({"maxExecutors": MOST_EXECUTORS + 1}, "maxExecutors"),
+        ({"maxExecutors": MAX_EXECUTORS + 1}, "maxExecutors"),
     ],
 )
 def test_invalid_executor_numbers_are_admissible_errors(instances: dict[str, Any], name: str) -> None:

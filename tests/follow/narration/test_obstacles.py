@@ -9,7 +9,7 @@ from airflow_provider_spark_operator.core.dialects.dialect import read_progress
 from airflow_provider_spark_operator.core.kubernetes.names import ANNOTATION_CLAIM
 from airflow_provider_spark_operator.follow.access.reference import ApplicationReference
 from airflow_provider_spark_operator.follow.narration import obstacles
-from airflow_provider_spark_operator.follow.narration.obstacles import ObstacleWatch, WaitSituation
+from airflow_provider_spark_operator.follow.narration.obstacles import ObstacleWatch, WaitState
 from airflow_provider_spark_operator.kube.errors import NotFound
 from airflow_provider_spark_operator.kube.resources import SPARK_APPLICATIONS
 
@@ -71,7 +71,7 @@ async def watch_suspension(age: timedelta, change: Callable[[], None]) -> list[s
     """Suspend an application that runs longer than a new one needs a status; return what is shown."""
     sink, resource = Sink(), build_running(suspend=False, age=age)
     reference = ApplicationReference.of(resource, SPARK_APPLICATIONS)
-    watch = Watch(Client(), reference, sink, WaitSituation(), (0.001, 0.001))  # type: ignore[arg-type]
+    watch = Watch(Client(), reference, sink, WaitState(), (0.001, 0.001))  # type: ignore[arg-type]
 
     await watch.update(read_progress(resource), resource)
     await watch.wait_for_checks()

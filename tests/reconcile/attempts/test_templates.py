@@ -12,7 +12,7 @@ from airflow_provider_spark_operator.core.models.parse import parse_application
 from airflow_provider_spark_operator.core.states.states import ApplicationState
 from airflow_provider_spark_operator.kube.resources import PODS
 from airflow_provider_spark_operator.reconcile.attempts import templates
-from airflow_provider_spark_operator.reconcile.attempts.attempt import NotYet
+from airflow_provider_spark_operator.reconcile.attempts.attempt import ReconcileLater
 from airflow_provider_spark_operator.reconcile.attempts.templates import TemplateReader
 from tests.reconcile.stage import IMAGE, Stage, build_application, history_of, play_drivers, run_controller
 
@@ -64,7 +64,7 @@ async def read_when_complete(reader: TemplateReader, path: str) -> object:
     while True:
         try:
             return await read(reader, path)
-        except NotYet:
+        except ReconcileLater:
             await asyncio.sleep(0)
 
 
@@ -75,11 +75,11 @@ async def test_slow_server_delays_no_other_namespace(
     (tmp_path / "pod.yaml").write_text(TEMPLATE)
     reader = TemplateReader()
     for number in range(20):
-        with pytest.raises(NotYet, match=f"the templates of a/slow-{number} are still being read"):
+        with pytest.raises(ReconcileLater, match=f"the templates of a/slow-{number} are still being read"):
             await read(reader, slow_server.url, name=f"slow-{number}")
     monkeypatch.setattr(templates, "_PATIENCE_SECONDS", 60)
     assert await read(reader, str(tmp_path / "pod.yaml"), namespace="b", name="other") is not None
-    assert len(slow_server.connections) <= templates._MOST_READS
+    assert len(slow_server.connections) <= templates._MAX_READS
 
 
 async def test_slow_server_is_given_up_after_the_time_limit(

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
 from airflow_provider_spark_operator.core.kueue import state
 from airflow_provider_spark_operator.core.kueue.application_pods import build_application_pod_sets
 from airflow_provider_spark_operator.core.kueue.assignment import TemplateChange
@@ -21,7 +22,7 @@ from airflow_provider_spark_operator.kube.resources import (
     WORKLOADS,
 )
 from airflow_provider_spark_operator.reconcile.kueue.admissions import AdmissionRequest, Admissions
-from airflow_provider_spark_operator.reconcile.objects.cache import JsonObject, ObjectCache
+from airflow_provider_spark_operator.reconcile.objects.cache import ObjectCache
 from tests.core.driver.attempts import OPERATOR, build_application
 from tests.reconcile.kueue_objects import FLAVOR, QUEUE_LABEL, admit, evict, get_workload, install_kueue, write_status
 from tests.reconcile.stage import NAMESPACE, FaultyClient, build_error

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
 from airflow_provider_spark_operator.core.models.cluster_status import ClusterState
 from airflow_provider_spark_operator.core.states import reasons
 from airflow_provider_spark_operator.core.states.states import ApplicationState
@@ -21,7 +22,6 @@ from airflow_provider_spark_operator.kube.resources import (
     WORKLOADS,
     ResourceType,
 )
-from airflow_provider_spark_operator.reconcile.objects.cache import JsonObject
 from tests.reconcile.kueue_objects import QUEUE_LABEL, admit, evict, get_workload, install_kueue
 from tests.reconcile.reconcilers import test_clusters
 from tests.reconcile.stage import (

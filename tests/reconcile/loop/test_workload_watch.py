@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 
+from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
 from airflow_provider_spark_operator.core.kubernetes.names import LABEL_APPLICATION_NAME
 from airflow_provider_spark_operator.kube.collection import ObjectList, WatchEvent
 from airflow_provider_spark_operator.reconcile.loop.workload_watch import WorkloadWatch
-from airflow_provider_spark_operator.reconcile.objects.cache import JsonObject, ObjectCache, ObjectKey
+from airflow_provider_spark_operator.reconcile.objects.cache import ObjectCache, ObjectKey
 from tests.core.kueue.workloads import build_condition
 from tests.reconcile.stage import DEADLINE, NAMESPACE
 

@@ -2,8 +2,9 @@ from typing import Any
 
 import pytest
 
+from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
 from airflow_provider_spark_operator.reconcile.loop.informer import Caches
-from airflow_provider_spark_operator.reconcile.objects.cache import JsonObject, ObjectCache, ObjectKey, key_of
+from airflow_provider_spark_operator.reconcile.objects.cache import ObjectCache, ObjectKey, key_of
 
 A = ObjectKey("ns", "a")
 

@@ -2,8 +2,9 @@ from typing import Any
 
 import pytest
 
+from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
 from airflow_provider_spark_operator.core.kubernetes.names import LABEL_APPLICATION_NAME
-from airflow_provider_spark_operator.reconcile.objects.cache import JsonObject, ObjectCache, ObjectKey
+from airflow_provider_spark_operator.reconcile.objects.cache import ObjectCache, ObjectKey
 from airflow_provider_spark_operator.reconcile.objects.pod_selectors import LastDrivers, get_application_key
 
 OWNER = {"apiVersion": "spark.apache.org/v1", "kind": "SparkApplication", "name": "pi", "uid": "u"}

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
 from airflow_provider_spark_operator.core.kubernetes.names import ANNOTATION_CLAIM
 from airflow_provider_spark_operator.core.kubernetes.ownership import APACHE, LeaseReference, find_owner
 from airflow_provider_spark_operator.core.models.cluster_status import ClusterState
@@ -17,7 +18,6 @@ from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_
 from airflow_provider_spark_operator.kube.errors import Forbidden
 from airflow_provider_spark_operator.kube.resources import EVENTS, SPARK_APPLICATIONS, SPARK_CLUSTERS
 from airflow_provider_spark_operator.reconcile.controller import Controller
-from airflow_provider_spark_operator.reconcile.objects.cache import JsonObject
 from airflow_provider_spark_operator.reconcile.objects.kinds import APPLICATION
 from airflow_provider_spark_operator.reconcile.objects.lease import LeaseTerms
 from airflow_provider_spark_operator.reconcile.objects.scope import NamedNamespaces

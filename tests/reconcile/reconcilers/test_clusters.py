@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
 from airflow_provider_spark_operator.core.kubernetes.names import CLUSTER_FINALIZER
 from airflow_provider_spark_operator.core.models.cluster_status import ClusterState
 from airflow_provider_spark_operator.core.states.states import ApplicationState
@@ -31,7 +32,6 @@ from airflow_provider_spark_operator.kube.resources import (
     STATEFUL_SETS,
     ResourceType,
 )
-from airflow_provider_spark_operator.reconcile.objects.cache import JsonObject
 from airflow_provider_spark_operator.reconcile.objects.scope import EveryNamespace
 from tests.core.cluster_resources.clusters import build_cluster_document
 from tests.reconcile.stage import FaultyClient, Killed, Stage, build_application, build_error, run_controller, state_of

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
+from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
 from airflow_provider_spark_operator.core.lifecycle.application import decide
 from airflow_provider_spark_operator.core.states.states import ApplicationState
-from airflow_provider_spark_operator.reconcile.objects.cache import JsonObject
 from airflow_provider_spark_operator.reconcile.reconcilers import applications
 from airflow_provider_spark_operator.reconcile.reconcilers.defects import build_message_patch
 from tests.reconcile.stage import Stage, build_application, history_of, play_drivers, run_controller, state_of

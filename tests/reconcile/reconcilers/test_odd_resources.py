@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
 from airflow_provider_spark_operator.core.models.cluster_status import ClusterState
 from airflow_provider_spark_operator.core.states.states import ApplicationState
 from airflow_provider_spark_operator.kube.client import KubeClient
@@ -15,7 +16,6 @@ from airflow_provider_spark_operator.kube.resources import (
     STATEFUL_SETS,
     ResourceType,
 )
-from airflow_provider_spark_operator.reconcile.objects.cache import JsonObject
 from airflow_provider_spark_operator.reconcile.reconcilers import applications
 from tests.reconcile.reconcilers.test_clusters import build_cluster, submit, wait_for_deletion, wait_for_state
 from tests.reconcile.stage import Stage, build_application, build_error, history_of, play_drivers, run_controller

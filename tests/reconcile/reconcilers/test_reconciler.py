@@ -7,14 +7,15 @@ from typing import Any
 
 import pytest
 
+from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
 from airflow_provider_spark_operator.core.lifecycle.decision import CreateAttempt, Decision
 from airflow_provider_spark_operator.core.models.application import SparkApplication
 from airflow_provider_spark_operator.core.models.parse import parse_application
-from airflow_provider_spark_operator.reconcile.attempts.attempt import NotYet
-from airflow_provider_spark_operator.reconcile.objects.cache import JsonObject, ObjectCache, ObjectKey, key_of
+from airflow_provider_spark_operator.reconcile.attempts.attempt import ReconcileLater
+from airflow_provider_spark_operator.reconcile.objects.cache import ObjectCache, ObjectKey, key_of
 from airflow_provider_spark_operator.reconcile.objects.kinds import APPLICATION
 from airflow_provider_spark_operator.reconcile.reconcilers.reconciler import Reconciler, Revision
-from airflow_provider_spark_operator.reconcile.reconcilers.resources import Outdated, Resources
+from airflow_provider_spark_operator.reconcile.reconcilers.resources import ResourceChanged, Resources
 from airflow_provider_spark_operator.reconcile.reports.events import EventRecorder
 from airflow_provider_spark_operator.reconcile.serving.metrics import Metrics
 from tests.reconcile.stage import build_application
@@ -60,10 +61,10 @@ async def test_reconcile_gives_up_on_a_resource_that_is_modified_all_the_time() 
     class Overtaken(CreatingAdapter):
         async def apply(self, action: object, revision: Revision[Any], observed: int) -> int:
             seen.append(revision.is_current)
-            raise Outdated
+            raise ResourceChanged
 
     resources = Resources(NO_CLIENT, APPLICATION, build_cache(build_resource()))
-    with pytest.raises(NotYet, match="jobs/pi changed during each of 5 reads"):
+    with pytest.raises(ReconcileLater, match="jobs/pi changed during each of 5 reads"):
         await build_reconciler(Overtaken(), resources).reconcile(key_of(build_resource()))
     assert seen == [False, True, True, True, True]
 
@@ -77,7 +78,7 @@ async def test_reconcile_gives_up_if_every_action_needs_another_decision() -> No
 
     resources = Resources(NO_CLIENT, APPLICATION, build_cache(build_resource()))
     with pytest.raises(
-        NotYet,
+        ReconcileLater,
         match=r"could not reconcile jobs/pi: one reconcile did not finish within 6 steps \(last step: AttemptDue\)",
     ):
         await build_reconciler(Undecided(), resources).reconcile(key_of(build_resource()))

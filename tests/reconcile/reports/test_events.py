@@ -133,7 +133,7 @@ async def test_later_events_are_written_after_an_error(error: Exception) -> None
 async def test_excess_events_are_dropped_with_a_warning(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(events, "_MOST_WAITING", 1)
+    monkeypatch.setattr(events, "_MAX_WAITING", 1)
     recorder = EventRecorder(SlowApi(), "operator")  # type: ignore[arg-type]
     recorder.record(build_event("app", "First"))
     recorder.record(build_event("app", "Second"))

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
 from airflow_provider_spark_operator.core.models.cluster import SparkCluster
 from airflow_provider_spark_operator.core.models.cluster_status import ClusterState
 from airflow_provider_spark_operator.core.states.states import ApplicationState
@@ -24,7 +25,6 @@ from airflow_provider_spark_operator.kube.resources import (
     STATEFUL_SETS,
     ResourceType,
 )
-from airflow_provider_spark_operator.reconcile.objects.cache import JsonObject
 from airflow_provider_spark_operator.reconcile.reports.failures import is_reported, name_failure
 from tests.builders import build_application_model, build_status_at
 from tests.reconcile.reconcilers.test_clusters import build_cluster

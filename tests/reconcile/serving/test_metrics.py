@@ -6,14 +6,15 @@ import aiohttp
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
 from airflow_provider_spark_operator.core.models.status import ApplicationStatus, AttemptInfo
 from airflow_provider_spark_operator.core.states.states import ApplicationState
 from airflow_provider_spark_operator.kube.call import Call
 from airflow_provider_spark_operator.kube.errors import Forbidden, ServerError
 from airflow_provider_spark_operator.kube.resources import PODS, SPARK_APPLICATIONS
-from airflow_provider_spark_operator.reconcile.attempts.attempt import NotYet
+from airflow_provider_spark_operator.reconcile.attempts.attempt import ReconcileLater
 from airflow_provider_spark_operator.reconcile.loop.queue import WorkQueue
-from airflow_provider_spark_operator.reconcile.objects.cache import JsonObject, ObjectKey
+from airflow_provider_spark_operator.reconcile.objects.cache import ObjectKey
 from airflow_provider_spark_operator.reconcile.ownership.claims import ClaimCounts
 from airflow_provider_spark_operator.reconcile.ownership.election import Leadership
 from airflow_provider_spark_operator.reconcile.serving.metrics import APPLIED, PREFIX, Metrics, serve_metrics
@@ -51,8 +52,8 @@ def test_reconcile_is_counted_and_timed() -> None:
 
 def test_postponed_reconcile_is_not_an_error() -> None:
     metrics = Metrics()
-    with pytest.raises(NotYet):
-        reconcile(metrics, NotYet("the driver is still there"))
+    with pytest.raises(ReconcileLater):
+        reconcile(metrics, ReconcileLater("the driver is still there"))
     assert get_value(metrics, "reconciles_total", kind=KIND, result="waiting") == 1
     assert get_value(metrics, "reconcile_errors_total") is None
 

@@ -8,6 +8,7 @@ from typing import Any
 from airflow_provider_spark_operator.cli.base.ages import format_age
 from airflow_provider_spark_operator.cli.controller.diagnosis.finding import Finding, Status, report_error
 from airflow_provider_spark_operator.core.dialects.dialect import APACHE, KUBEFLOW, read_progress
+from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
 from airflow_provider_spark_operator.core.kubernetes.ownership import APACHE as APACHE_MANAGER
 from airflow_provider_spark_operator.core.kubernetes.ownership import LeaseReference, find_owner, read_tenure
 from airflow_provider_spark_operator.core.kubernetes.pods import is_ready
@@ -16,14 +17,13 @@ from airflow_provider_spark_operator.core.verdict.obstacles import find_missing_
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import Forbidden, KubeError, NotFound
 from airflow_provider_spark_operator.kube.resources import LEASES, PODS, ResourceType
-from airflow_provider_spark_operator.kube.transport import JsonObject
 
 OWN_CONTROLLER = "spark-operator reconcile"
 # The labels that the charts of the Apache operator, of Kubeflow's and of this package set by default.
 _NAME, _COMPONENT = "app.kubernetes.io/name", "app.kubernetes.io/component"
 _SELECTOR = f"{_NAME} in (spark-kubernetes-operator,spark-operator)"
 _OPERATORS = {"operator-deployment": APACHE.operator, "controller": KUBEFLOW.operator}
-_MOST_APPLICATIONS = 500
+_MAX_APPLICATIONS = 500
 
 
 @dataclass
@@ -139,7 +139,7 @@ async def _read_applications(
     client: KubeClient, kind: ResourceType, namespace: str, now: datetime, evidence: _Evidence
 ) -> None:
     """Find the controllers that claimed the applications of a namespace, or wrote the last status without a claim."""
-    listed = await client.list(kind, namespace, trim=_trim, most=_MOST_APPLICATIONS)
+    listed = await client.list(kind, namespace, trim=_trim, most=_MAX_APPLICATIONS)
     evidence.waiting = _find_waiting(listed.items, now)
     for owner in {find_owner(application) or "" for application in listed.items}:
         if lease := LeaseReference.parse(owner):

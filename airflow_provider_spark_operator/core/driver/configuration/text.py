@@ -3,7 +3,7 @@
 from airflow_provider_spark_operator.core.driver.configuration.errors import DriverBuildError
 from airflow_provider_spark_operator.core.spark.spark_conf import JAVA_BLANKS
 
-_MOST_ENTRIES = 2000
+_MAX_ENTRIES = 2000
 
 
 def decode_text(field: str, content: bytes) -> str:
@@ -30,8 +30,8 @@ def split_list(field: str, text: str) -> tuple[str, ...]:
     Raises:
         DriverBuildError: The list of `field` has more entries than any real application.
     """
-    if text.count(",") >= _MOST_ENTRIES:
-        sentence = f"has more than {_MOST_ENTRIES} entries: pack the files into archives, or add them to the image"
+    if text.count(",") >= _MAX_ENTRIES:
+        sentence = f"has more than {_MAX_ENTRIES} entries: pack the files into archives, or add them to the image"
         raise DriverBuildError(field, sentence)
     return tuple(entry for each in text.split(",") if (entry := trim(each)))
 

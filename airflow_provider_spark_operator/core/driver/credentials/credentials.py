@@ -3,7 +3,6 @@
 from airflow_provider_spark_operator.core.driver.pod.pod import (
     BuildContext,
     Changes,
-    JsonObject,
     SparkPod,
     build_secret,
     build_volume_with_mount,
@@ -68,7 +67,7 @@ def _collect_secret_data(submission: BuildContext) -> dict[str, bytes]:
 
 def _build_properties(submission: BuildContext, data: dict[str, bytes]) -> dict[str, str]:
     properties = {key: _REDACTED for key in submission.conf.values if key.endswith(_TOKEN_SUFFIX)}
-    entries: JsonObject = {_TOKEN_FILE: _TOKEN_ENTRY, **_FILE_ENTRIES}
+    entries = {_TOKEN_FILE: _TOKEN_ENTRY, **_FILE_ENTRIES}
     for setting, entry in entries.items():
         key = f"{_PREFIX}mounted.{setting}"
         given = submission.conf.get_text(key)

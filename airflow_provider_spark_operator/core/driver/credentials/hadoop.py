@@ -5,11 +5,11 @@ from airflow_provider_spark_operator.core.driver.configuration.text import decod
 from airflow_provider_spark_operator.core.driver.pod.pod import (
     BuildContext,
     Changes,
-    JsonObject,
     SparkPod,
     build_config_map,
     build_variable,
 )
+from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
 
 _CONFIG_MAP_KEY = "spark.kubernetes.hadoop.configMapName"
 _DIRECTORY = "/opt/hadoop/conf"

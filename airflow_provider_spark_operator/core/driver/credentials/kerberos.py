@@ -5,7 +5,6 @@ from airflow_provider_spark_operator.core.driver.configuration.text import decod
 from airflow_provider_spark_operator.core.driver.pod.pod import (
     BuildContext,
     Changes,
-    JsonObject,
     SparkPod,
     build_config_map,
     build_secret,
@@ -13,6 +12,7 @@ from airflow_provider_spark_operator.core.driver.pod.pod import (
     build_volume_with_mount,
     get_file_content,
 )
+from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
 
 _PREFIX = "spark.kubernetes.kerberos."
 _KRB5_PATH_KEY = f"{_PREFIX}krb5.path"

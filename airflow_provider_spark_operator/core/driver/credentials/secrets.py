@@ -2,7 +2,8 @@
 
 from airflow_provider_spark_operator.core.driver.configuration.errors import DriverBuildError
 from airflow_provider_spark_operator.core.driver.configuration.text import split
-from airflow_provider_spark_operator.core.driver.pod.pod import BuildContext, Changes, JsonObject, SparkPod
+from airflow_provider_spark_operator.core.driver.pod.pod import BuildContext, Changes, SparkPod
+from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
 
 _MOUNT_PREFIX = "spark.kubernetes.driver.secrets."
 _REFERENCE_PREFIX = "spark.kubernetes.driver.secretKeyRef."

@@ -5,13 +5,7 @@ from collections.abc import Mapping
 
 from airflow_provider_spark_operator.core.driver.configuration.errors import DriverBuildError
 from airflow_provider_spark_operator.core.driver.pod.command import CONFIGURATION_DIRECTORY
-from airflow_provider_spark_operator.core.driver.pod.pod import (
-    BuildContext,
-    Changes,
-    JsonObject,
-    build_config_map,
-    build_variable,
-)
+from airflow_provider_spark_operator.core.driver.pod.pod import BuildContext, Changes, build_config_map, build_variable
 from airflow_provider_spark_operator.core.spark.properties import format_properties
 
 _NAMESPACE_ENTRY = "spark.kubernetes.namespace"
@@ -36,7 +30,9 @@ def mount_configuration(submission: BuildContext, properties: Mapping[str, str])
     mounted = {*data, _NAMESPACE_ENTRY} if inputs.mount_namespace else set(data)
     document = build_config_map(naming.config_map_name, {**data, _NAMESPACE_ENTRY: inputs.namespace})
     document["metadata"]["namespace"] = inputs.namespace
-    items: list[JsonObject] = [{"key": name, "path": name, "mode": _READ_BY_OWNER_WRITABLE} for name in sorted(mounted)]
+    items: list[dict[str, object]] = [
+        {"key": name, "path": name, "mode": _READ_BY_OWNER_WRITABLE} for name in sorted(mounted)
+    ]
     return Changes(
         pod={"spec": {"volumes": [{"name": _VOLUME, "configMap": {"name": naming.config_map_name, "items": items}}]}},
         container={

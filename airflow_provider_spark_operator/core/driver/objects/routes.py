@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from airflow_provider_spark_operator.core.driver.configuration.errors import DriverBuildError
-from airflow_provider_spark_operator.core.driver.pod.pod import JsonObject
+from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
 from airflow_provider_spark_operator.core.kubernetes.pods import get_object
 from airflow_provider_spark_operator.core.models.application import SparkApplicationSpec
 

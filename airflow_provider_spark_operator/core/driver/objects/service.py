@@ -10,7 +10,8 @@ from airflow_provider_spark_operator.core.driver.configuration.ports import (
     get_ui_port,
 )
 from airflow_provider_spark_operator.core.driver.pod.metadata import build_driver_labels, build_selector_label
-from airflow_provider_spark_operator.core.driver.pod.pod import BuildContext, Changes, JsonObject, SparkPod
+from airflow_provider_spark_operator.core.driver.pod.pod import BuildContext, Changes, SparkPod
+from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
 
 _PREFIX = "spark.kubernetes.driver.service."
 _ADDRESSES = {

@@ -9,19 +9,14 @@ from airflow_provider_spark_operator.core.driver.configuration.ports import (
 )
 from airflow_provider_spark_operator.core.driver.configuration.resource_names import POD_NAME_KEY
 from airflow_provider_spark_operator.core.driver.pod.metadata import build_driver_labels, replace_placeholders
-from airflow_provider_spark_operator.core.driver.pod.pod import (
-    BuildContext,
-    Changes,
-    JsonObject,
-    SparkPod,
-    build_variable,
-)
+from airflow_provider_spark_operator.core.driver.pod.pod import BuildContext, Changes, SparkPod, build_variable
 from airflow_provider_spark_operator.core.driver.pod.resources import (
     FACTOR_KEY,
     build_container_resources,
     format_overhead_factor,
 )
 from airflow_provider_spark_operator.core.driver.pod.uploads import plan_dependency_uploads
+from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
 from airflow_provider_spark_operator.core.kubernetes.names import DRIVER_CONTAINER
 from airflow_provider_spark_operator.core.spark.spark_conf import DRIVER_IMAGE_KEY, IMAGE_KEY, VERSION_PLACEHOLDER
 

@@ -2,15 +2,9 @@
 
 from airflow_provider_spark_operator.core.driver.configuration.inputs import NO_RESOURCE, ApplicationKind
 from airflow_provider_spark_operator.core.driver.configuration.uris import is_local
-from airflow_provider_spark_operator.core.driver.pod.pod import (
-    BuildContext,
-    Changes,
-    JsonObject,
-    SparkPod,
-    Upload,
-    build_variable,
-)
+from airflow_provider_spark_operator.core.driver.pod.pod import BuildContext, Changes, SparkPod, Upload, build_variable
 from airflow_provider_spark_operator.core.driver.pod.uploads import plan_upload
+from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
 
 CONFIGURATION_DIRECTORY = "/opt/spark/conf"
 _MAIN_RESOURCE_FIELD = "main resource"

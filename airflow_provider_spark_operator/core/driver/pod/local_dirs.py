@@ -1,13 +1,7 @@
 """The scratch directories of the driver."""
 
 from airflow_provider_spark_operator.core.driver.configuration.text import split
-from airflow_provider_spark_operator.core.driver.pod.pod import (
-    BuildContext,
-    Changes,
-    JsonObject,
-    SparkPod,
-    build_variable,
-)
+from airflow_provider_spark_operator.core.driver.pod.pod import BuildContext, Changes, SparkPod, build_variable
 
 _VOLUME_PREFIX = "spark-local-dir-"
 _VARIABLE = "SPARK_LOCAL_DIRS"
@@ -26,7 +20,7 @@ def add_local_directories(submission: BuildContext, spark_pod: SparkPod) -> Chan
         return Changes(container={"env": [build_variable(_VARIABLE, ",".join(marked))]})
     configured = submission.inputs.environment.get(_VARIABLE, conf.get_text("spark.local.dir"))
     paths = split(submission.naming.local_directory if configured is None else configured, ",")
-    directory: JsonObject = {"medium": "Memory"} if in_memory else {}
+    directory = {"medium": "Memory"} if in_memory else {}
     names = [f"{_VOLUME_PREFIX}{number}" for number in range(1, len(paths) + 1)]
     return Changes(
         pod={"spec": {"volumes": [{"name": name, "emptyDir": dict(directory)} for name in names]}},

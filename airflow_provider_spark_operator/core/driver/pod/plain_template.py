@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping
 
 from airflow_provider_spark_operator.core.driver.configuration.numbers import format_double
-from airflow_provider_spark_operator.core.driver.pod.pod import JsonObject
+from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
 
 _INTEGER = re.compile(r"[+-]?[0-9]{1,19}", re.ASCII)
 _OCTAL_INTEGER = re.compile(r"0o?([0-7]{1,9})", re.ASCII)

@@ -9,8 +9,7 @@ from airflow_provider_spark_operator.core.driver.configuration.configuration imp
 from airflow_provider_spark_operator.core.driver.configuration.errors import DriverBuildError
 from airflow_provider_spark_operator.core.driver.configuration.inputs import SubmissionInputs
 from airflow_provider_spark_operator.core.driver.configuration.resource_names import Naming
-
-JsonObject: TypeAlias = dict[str, Any]
+from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
 
 
 @dataclass(frozen=True)

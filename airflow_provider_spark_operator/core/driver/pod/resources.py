@@ -5,7 +5,7 @@ from airflow_provider_spark_operator.core.driver.configuration.errors import Dri
 from airflow_provider_spark_operator.core.driver.configuration.inputs import ApplicationKind
 from airflow_provider_spark_operator.core.driver.configuration.memory import parse_bytes_as_mib
 from airflow_provider_spark_operator.core.driver.configuration.numbers import format_double
-from airflow_provider_spark_operator.core.driver.pod.pod import JsonObject
+from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
 from airflow_provider_spark_operator.core.kubernetes.names import ROLE_DRIVER, ROLE_EXECUTOR
 
 FACTOR_KEY = "spark.kubernetes.memoryOverheadFactor"

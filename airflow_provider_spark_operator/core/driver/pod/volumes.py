@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from airflow_provider_spark_operator.core.driver.configuration.errors import DriverBuildError
 from airflow_provider_spark_operator.core.driver.pod.metadata import build_selector_label
-from airflow_provider_spark_operator.core.driver.pod.pod import BuildContext, Changes, JsonObject, SparkPod
+from airflow_provider_spark_operator.core.driver.pod.pod import BuildContext, Changes, SparkPod
+from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
 
 _DRIVER_PREFIX = "spark.kubernetes.driver.volumes."
 _EXECUTOR_PREFIX = "spark.kubernetes.executor.volumes."

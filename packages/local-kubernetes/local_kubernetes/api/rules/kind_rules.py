@@ -28,7 +28,7 @@ _PERCENT_RULE = (
     "validation is '[0-9]+%')"
 )
 _ROLES_EVERYWHERE = ("ClusterRole",)
-_MOST_PRIORITY = 1_000_000_000
+_MAX_PRIORITY = 1_000_000_000
 _SYSTEM_PREFIX = "system-"
 _KEYS_OF_TYPES: Mapping[str, tuple[str, ...]] = {
     "kubernetes.io/dockercfg": (".dockercfg",),
@@ -169,8 +169,8 @@ def _find_binding_causes(binding: Part, kinds_of_roles: tuple[str, ...]) -> Iter
 
 def _find_priority_class_causes(priority_class: Part) -> Iterator[Cause]:
     name = (priority_class.get("metadata") or {}).get("name") or ""
-    if not name.startswith(_SYSTEM_PREFIX) and (priority_class.get("value") or 0) > _MOST_PRIORITY:
-        yield build_forbidden_cause("value", f"maximum allowed value of a user defined priority is {_MOST_PRIORITY}")
+    if not name.startswith(_SYSTEM_PREFIX) and (priority_class.get("value") or 0) > _MAX_PRIORITY:
+        yield build_forbidden_cause("value", f"maximum allowed value of a user defined priority is {_MAX_PRIORITY}")
 
 
 _RULES: Mapping[tuple[str, str], Callable[[Part], Iterator[Cause]]] = {

@@ -9,8 +9,8 @@ from local_kubernetes.api.rules.rules import build_required_cause, build_too_man
 _POLICIES = ("Always", "Never", "OnFailure")
 _ACTIONS = ("Restart", "RestartAllContainers")
 _OPERATORS = ("In", "NotIn")
-_MOST_RULES = 20
-_MOST_CODES = 255
+_MAX_RULES = 20
+_MAX_CODES = 255
 
 
 def find_restart_causes(container: Mapping[str, Any], place: str) -> Iterator[Cause]:
@@ -20,8 +20,8 @@ def find_restart_causes(container: Mapping[str, Any], place: str) -> Iterator[Ca
         yield from find_choice_causes(policy, _POLICIES, f"{place}.restartPolicy")
     elif rules:
         yield build_required_cause(f"{place}.restartPolicy", "must specify restartPolicy when restart rules are used")
-    if len(rules) > _MOST_RULES:
-        yield build_too_many_cause(f"{place}.restartPolicyRules", len(rules), _MOST_RULES)
+    if len(rules) > _MAX_RULES:
+        yield build_too_many_cause(f"{place}.restartPolicyRules", len(rules), _MAX_RULES)
         return
     for index, rule in enumerate(rules):
         here = f"{place}.restartPolicyRules[{index}]"
@@ -32,5 +32,5 @@ def find_restart_causes(container: Mapping[str, Any], place: str) -> Iterator[Ca
             continue
         yield from find_choice_causes(codes.get("operator") or "", _OPERATORS, f"{here}.exitCodes.operator")
         values = codes.get("values") or []
-        if len(values) > _MOST_CODES:
-            yield build_too_many_cause(f"{here}.exitCodes.values", len(values), _MOST_CODES)
+        if len(values) > _MAX_CODES:
+            yield build_too_many_cause(f"{here}.exitCodes.values", len(values), _MAX_CODES)
