@@ -13,9 +13,7 @@ import os
 import shutil
 import sqlite3
 import zlib
-from bisect import bisect_left
 from contextlib import closing
-from functools import partial
 from itertools import count
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -34,7 +32,7 @@ _PRIVATE_FILE = 0o600
 _sync_descriptor = getattr(os, "fdatasync", os.fsync)
 _START = b"SQLite format 3\0"
 _FORMAT = 3  # formats 1 and 2 are text
-_MAX_ID = 2**62
+_SMALLEST_ROW = 16  # bytes
 _MOVE_AWAY = "Move this file away, or choose another folder"
 
 _CREATE = "CREATE TABLE objects (id INTEGER PRIMARY KEY, name TEXT, version INTEGER, document BLOB, checksum INTEGER)"
@@ -233,6 +231,8 @@ def _read_database(path: Path) -> tuple[_Content, list[str]]:
     content: _Content = {}
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
         damages = _check(connection)
+        if not _has_table(connection):
+            return {}, [*damages, "the definition of the table is damaged"]
         for row_id, name, version, document, checksum in _read_rows(connection, damages):
             if isinstance(document, bytes) and checksum == _build_row(row_id, name, version, document)[-1]:
                 content[name] = max((version, document), content.get(name, (0, b"")))
@@ -261,21 +261,30 @@ def _check(connection: sqlite3.Connection) -> list[str]:
     return [] if problems == ["ok"] else problems
 
 
+def _has_table(connection: sqlite3.Connection) -> bool:
+    connection.execute("PRAGMA writable_schema = ON")  # SQLite then also reads a file without its end
+    try:
+        return connection.execute("SELECT sql FROM sqlite_master").fetchall() == [(_CREATE,)]
+    except (sqlite3.Error, UnicodeDecodeError):
+        return False
+
+
 def _read_rows(connection: sqlite3.Connection, damages: list[str]) -> Iterator[tuple[Any, ...]]:
     """Yield the rows that can be read; for each range of rows that cannot, add the error to `damages`."""
-    connection.execute("PRAGMA writable_schema = ON")  # SQLite then also reads a file without its end
-    last = 0
-    while last < _MAX_ID:
+    ((pages,),), ((page_size,),) = (connection.execute(f"PRAGMA {name}") for name in ("page_count", "page_size"))
+    last, is_readable = 0, True
+    while last < pages * page_size // _SMALLEST_ROW:
         try:
             row = _read_row(connection, last)
         except (sqlite3.Error, UnicodeDecodeError) as error:
-            damages.append(f"records after number {last} cannot be read: {error}")
-            last = bisect_left(range(_MAX_ID), True, lo=last + 1, key=partial(_can_read_row, connection))
+            if is_readable:
+                damages.append(f"records after number {last} cannot be read: {error}")
+            last, is_readable = last + 1, False  # the numbers have no gaps, so this finds the next readable page
             continue
         if row is None:
             return
         yield row
-        last = row[0]
+        last, is_readable = row[0], True
 
 
 def _read_row(connection: sqlite3.Connection, last: int) -> tuple[Any, ...] | None:
@@ -288,14 +297,6 @@ def _read_row(connection: sqlite3.Connection, last: int) -> tuple[Any, ...] | No
     if row is not None and row[0] <= last:
         raise sqlite3.DatabaseError("records are not in order")
     return row
-
-
-def _can_read_row(connection: sqlite3.Connection, last: int) -> bool:
-    try:
-        _read_row(connection, last)
-    except (sqlite3.Error, UnicodeDecodeError):
-        return False
-    return True
 
 
 def _keep_copy(path: Path) -> Path:

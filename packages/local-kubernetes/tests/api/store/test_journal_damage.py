@@ -90,6 +90,36 @@ def test_repair_continues_after_each_of_several_damaged_pages(path: Path) -> Non
     assert len(entries) - 30 < len(read(path, repair=True)) < len(entries) - 15
 
 
+def test_repair_keeps_the_rows_between_two_damaged_pages(path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    entries = [build_entry(f"c{number}", number, "x" * 500) for number in range(1, 2001)]
+    write(path, *entries)
+    content = path.read_bytes()
+    for name in (b"default/c8\0", b"default/c1032"):
+        position = content.index(name.rstrip(b"\0")) // PAGE * PAGE
+        overwrite(path, position, b"\xa5" * PAGE)
+    kept = {entry.place for entry in read(path, repair=True)}
+    lost = [entry for entry in entries if entry.place not in kept]
+    assert 2 <= len(lost) <= 2 * PAGE // 500
+    assert caplog.text.count("cannot be read") == 2
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        *((b"document BLOB", b"documenu BLOB"), (b"name TEXT", b"namf TEXT"), (b"PRIMARY", b"QRIMARY")),
+        *((b"name TEXT,", b"name TEXT "), (b"id INTEGER", b"id INTEGES"), (b"TABLE objects", b"TABLE \xffbjects")),
+    ],
+)
+@pytest.mark.parametrize("repair", [False, True])
+def test_damaged_definition_of_the_table_is_refused(path: Path, old: bytes, new: bytes, repair: bool) -> None:
+    write(path, *ENTRIES)
+    damaged = overwrite(path, path.read_bytes().index(old), new)
+    for _ in range(2):  # the first refusal locks nothing
+        with pytest.raises(JournalError, match="it contains no intact record"):
+            Journal(path, repair=repair)
+    assert path.read_bytes() == damaged
+
+
 def test_missing_end_is_refused(path: Path) -> None:
     write(path, *ENTRIES)
     content = path.read_bytes()[: -2 * PAGE]
