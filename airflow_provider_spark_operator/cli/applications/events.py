@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from typing import Annotated, Final
 
 import typer
@@ -70,7 +69,7 @@ def run(
 async def _list(client: KubeClient, name: str, output: str) -> ExitCode:
     snapshot = await read_snapshot(client, name)
     events = _require_events(snapshot)
-    now = datetime.now(UTC)
+    now = client.get_time()
     if output != TABLE:
         _print_resources(events, output)
         for error in snapshot.refusals:

@@ -3,7 +3,7 @@
 import shutil
 import sys
 from collections.abc import Mapping
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -67,7 +67,7 @@ def run(
     async def show(client: KubeClient) -> ExitCode:
         snapshot = await read_snapshot(client, name)
         timeline = build_timeline(
-            snapshot.resource, datetime.now(UTC), all_pods=snapshot.pods, events=snapshot.events or ()
+            snapshot.resource, client.get_time(), all_pods=snapshot.pods, events=snapshot.events or ()
         )
         if svg is None:
             print_timeline(timeline)

@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import aclosing
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 from airflow_provider_spark_operator.cli.base.ages import format_age
@@ -154,7 +154,7 @@ async def _print_rows(
     async for page in pages:
         if page.items and table is None:
             view, refusal = await read_view(client, place)
-            table = Table(_build_columns(view, with_namespace=place is None), is_wide=is_wide)
+            table = Table(_build_columns(view, client.get_time(), with_namespace=place is None), is_wide=is_wide)
         if table is not None:
             table.print(page.items)
     if table is None:
@@ -165,9 +165,7 @@ async def _print_rows(
     return ExitCode.SUCCESS
 
 
-def _build_columns(view: ClusterView, *, with_namespace: bool) -> list[Column[JsonObject]]:
-    now = datetime.now(UTC)
-
+def _build_columns(view: ClusterView, now: datetime, *, with_namespace: bool) -> list[Column[JsonObject]]:
     def count_masters(cluster: JsonObject) -> str:
         ready = view.read_readiness(cluster)
         return f"{ready.masters if ready else '?'}/1"

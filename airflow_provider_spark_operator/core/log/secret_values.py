@@ -35,7 +35,10 @@ _FOREIGN: Final = frozenset({"status", "managedFields"})
 _MAX_DECODERS: Final = 2
 _JSON_ESCAPES: Final = re.compile(r'(?:\\(?:u[0-9a-fA-F]{4}|["\\/bfnrt]))+')
 _BASE64: Final = re.compile("[A-Za-z0-9+/_-]{7,}={0,2}")
-_URL_SAFE: Final = str.maketrans("-_", "+/")
+_BASE64_PIECE: Final = re.compile("[A-Za-z0-9+]{7,}={0,2}")
+_URL_SAFE: Final = str.maketrans("+/", "-_")
+_STANDARD: Final = str.maketrans("-_", "+/")
+_TEMPLATE_ESCAPES: Final = str.maketrans({character: f"\\u{ord(character):04x}" for character in "<>&'"})
 
 
 def _decode_json(text: str) -> str:
@@ -47,11 +50,19 @@ def _decode_base64(text: str) -> str:
 
 
 def _decode_base64_word(word: str) -> str:
-    digits = word.rstrip("=").translate(_URL_SAFE)
+    """Decode a word. If it is not base64, other words may touch the base64 text with one of `/-_`."""
+    decoded = _decode_digits(word)
+    if decoded is None:
+        return _BASE64_PIECE.sub(lambda found: _decode_digits(found[0]) or found[0], word)
+    return decoded
+
+
+def _decode_digits(word: str) -> str | None:
+    digits = word.rstrip("=").translate(_STANDARD)
     try:
         return base64.b64decode(digits + "=" * (-len(digits) % 4)).decode()
     except ValueError:
-        return word
+        return None
 
 
 # The forms that connections and templates give a value: `get_uri`, `urlencode`, `tojson`, `b64encode`. The
@@ -137,15 +148,28 @@ def _find_beginning(text: str, secret: str) -> int:
 def _encode(secret: str) -> tuple[str, ...]:
     """Return a secret and its forms in URLs, in JSON and in base64."""
     content = secret.encode(errors="replace")
+    in_json = json.dumps(secret)[1:-1]
     return (
         secret,
         " ".join(secret.split()),  # sentences have one line, so the white space of a secret may have changed
         quote(content),
         quote(content, safe=""),
-        json.dumps(secret)[1:-1],
+        in_json,
+        in_json.translate(_TEMPLATE_ESCAPES),
         json.dumps(secret, ensure_ascii=False)[1:-1],
-        base64.b64encode(content).decode(),
+        *_encode_base64(content),
     )
+
+
+def _encode_base64(content: bytes) -> Iterator[str]:
+    """Yield the forms of a text in base64. Other texts may surround it, which determine its first and last digits."""
+    whole = base64.b64encode(content).decode()
+    forms = [whole, whole.rstrip("=")]
+    for before, first in enumerate((0, 2, 3)):  # the bytes before it, and the digits that depend on them
+        digits = base64.b64encode(bytes(before) + content).decode()
+        forms.append(digits[first : (before + len(content)) * 8 // 6])
+    yield from forms
+    yield from (form.translate(_URL_SAFE) for form in forms)
 
 
 def _decode(value: object, decoders: Iterable[str]) -> str | None:

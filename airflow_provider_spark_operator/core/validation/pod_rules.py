@@ -58,7 +58,7 @@ _VARIABLE_RULE: Final = "use printable ASCII characters without '='"
 _RESOURCES: Final = ("cpu", "ephemeral-storage", "memory")
 _MAP_FIELD: Final = r"metadata\.(annotations|labels)\['([-.\w]+/)?[-.\w]+'\]"
 _VARIABLE_FIELD: Final = re.compile(
-    rf"metadata\.(name|namespace|uid)|spec\.(nodeName|serviceAccountName)|status\.(host|pod)IPs?|{_MAP_FIELD}"
+    rf"metadata\.(name|namespace|uid)|spec\.(host|nodeName|serviceAccountName)|status\.(host|pod)IPs?|{_MAP_FIELD}"
 )
 _VOLUME_FIELD: Final = re.compile(rf"metadata\.(annotations|labels|name|namespace|uid)|{_MAP_FIELD}")
 _FIELD_RULE: Final = "use a field that pods offer here, such as metadata.name"

@@ -5,7 +5,7 @@ import logging
 import time
 from collections.abc import Mapping
 from contextlib import suppress
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 from airflow_provider_spark_operator.core.dialects.dialect import read_progress
@@ -146,7 +146,7 @@ async def _await_acknowledgement(client: KubeClient, present: JsonObject, refere
     if _is_acknowledged(present):
         return
     limit = f"{OUTAGE_TOLERANCE_SECONDS / 60:.0f} min"
-    if _seconds_since_end(present) >= OUTAGE_TOLERANCE_SECONDS:
+    if _seconds_since_end(present, client.get_time()) >= OUTAGE_TOLERANCE_SECONDS:
         logger.warning(
             "%s of an earlier run ended, but that run did not record the result within %s; replacing the application",
             reference,
@@ -176,9 +176,9 @@ def _is_acknowledged(document: JsonObject) -> bool:
     return bool(annotations_of(document).get(ANNOTATION_RESULT_TAKEN_BY))
 
 
-def _seconds_since_end(document: JsonObject) -> float:
+def _seconds_since_end(document: JsonObject, now: datetime) -> float:
     end = read_progress(document).since or datetime.fromisoformat(document["metadata"]["creationTimestamp"])
-    return (datetime.now(UTC) - end).total_seconds()
+    return (now - end).total_seconds()
 
 
 async def _remove(client: KubeClient, reference: ApplicationReference, why: str, seconds: float) -> None:

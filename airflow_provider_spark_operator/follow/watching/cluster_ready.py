@@ -8,7 +8,6 @@ import logging
 from collections.abc import Iterable, Mapping
 from contextlib import aclosing, suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from math import inf
 from typing import Any, TypeAlias
 
@@ -185,7 +184,7 @@ class _HoldWatch:
             self._log.debug("could not find out why %s is queued or suspended: %s", self._reference, error)
             return bool(self._logged)
         if hold is not None and hold.cause != self._logged:
-            self._log.warning("%s is waiting: %s", self._reference, hold.describe(datetime.now(UTC)))
+            self._log.warning("%s is waiting: %s", self._reference, hold.describe(self._hub.client.get_time()))
         self._logged = hold.cause if hold is not None else ""
         return hold is not None
 

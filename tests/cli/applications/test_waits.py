@@ -158,6 +158,15 @@ def test_status_of_a_cluster_names_a_missing_operator_and_a_controller_that_died
     assert sentence in read(capsys, "cluster", "status", "analytics")
 
 
+def test_ages_are_those_of_the_clock_of_the_api_server(
+    scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    scripted_cluster.cluster_script = stay_new
+    read(capsys, "cluster", "create", write_cluster(tmp_path))
+    monkeypatch.setattr(KubeClient, "get_time", lambda _: datetime.now(UTC) + timedelta(days=3))
+    assert " 3d" in read(capsys, "cluster", "list")
+
+
 async def time_out(application: Application) -> None:
     application.delete_driver()
     application.enter("DriverStartTimedOut", "ResourceReleased")

@@ -1,6 +1,7 @@
 import base64
 import json
 import re
+from collections.abc import Callable
 from typing import Any
 from urllib.parse import quote
 
@@ -71,13 +72,40 @@ def test_encoded_secret_is_found_as_the_mask_knows_it(text: str, before: str, en
     assert read_secrets(document, places) == [text]
 
 
-@pytest.mark.parametrize("encoded", [quote(HARD), quote(HARD, safe=""), json.dumps(HARD), json.dumps(HARD)[1:-1]])
+@pytest.mark.parametrize(
+    "encoded",
+    [
+        *(quote(HARD), quote(HARD, safe=""), json.dumps(HARD), json.dumps(HARD)[1:-1]),
+        *(base64.b64encode(HARD.encode()).decode(), base64.b64encode(HARD.encode()).decode().rstrip("=")),
+    ],
+)
 def test_encoded_secret_is_removed_from_a_text(encoded: str) -> None:
     redaction = Redaction()
     redaction.add([HARD, "lone \ud800"])
-    encoded_in_base64 = base64.b64encode(HARD.encode()).decode()
-    text = redaction.hide(f"user spark of database-host with {encoded} and {encoded_in_base64}")
-    assert text.replace('"', "") == "user spark of database-host with *** and ***"
+    text = redaction.hide(f"user spark of database-host with {encoded}")
+    assert text.replace('"', "").rstrip("=") == "user spark of database-host with ***"
+
+
+@pytest.mark.parametrize("user", ["", "a:", "ab:", "abc:"])
+@pytest.mark.parametrize("encode", [base64.b64encode, base64.urlsafe_b64encode])
+def test_secret_at_any_place_in_base64_is_removed_from_a_text(user: str, encode: Callable[[bytes], bytes]) -> None:
+    redaction = Redaction()
+    redaction.add(["???>>>~~~t0ken"])
+    found = redaction.hide(f"Basic {encode(f'{user}???>>>~~~t0ken'.encode()).decode()}")
+    assert "***" in found
+    assert len(found) <= len(f"Basic {user}****") + 6  # the first and the last digit are partly those of other texts
+
+
+def test_secret_in_json_of_a_template_is_removed_from_a_text() -> None:
+    redaction = Redaction()
+    redaction.add(["R&D<pass>'word"])
+    assert redaction.hide("R\\u0026D\\u003cpass\\u003e\\u0027word") == "***"
+
+
+@pytest.mark.parametrize("before", ["https://hooks.example/t/", "--token=abc-", "key_", "a/"])
+def test_base64_next_to_other_words_is_decoded(before: str) -> None:
+    document = {"spec": {"mainClass": before + base64.b64encode(b"hunter2hunter2").decode()}}
+    assert read_secrets(document, find_secret_places(document, mask)) == ["hunter2hunter2"]
 
 
 def test_whole_text_is_secret_if_the_mask_cannot_be_inverted() -> None:

@@ -190,3 +190,8 @@ def test_value_of_a_wrong_type_is_reported_once() -> None:
 
 def test_unknown_fields_and_nulls_are_left_out() -> None:
     assert find_problems({"containers": [{"name": "main", "ports": None, "isNew": 1}], "new": {"a": 1}}) == []
+
+
+def test_old_name_of_the_node_name_is_accepted() -> None:
+    variable = {"name": "NODE", "valueFrom": {"fieldRef": {"fieldPath": "spec.host"}}}
+    assert find_problems({"containers": [{"name": "main", "env": [variable]}]}) == []
