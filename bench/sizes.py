@@ -99,12 +99,12 @@ def main() -> int:
         suffix = f" (limit {group.imports:,})" if group.imports else ""
         print(f"{group.name}: {code:,} lines of code (limit {group.code:,}), {imports:,} of imports{suffix}")
         if group.name != "tests":
-            folders += Counter(path.parent for path in files if path.stem != "__init__")
+            folders += Counter(path.parent for path in files)
             long += [f"{path}: {count} lines" for path in files if (count := _count(path)) > FILE]
             long += [f"{path}: {name}: {count} lines" for path in files for name, count in sizes[path].functions]
     print(f"above {FILE} lines in a file or {FUNCTION} in a function:", *long or ["none"], sep="\n  ")
     crowded = [f"{path}: {count} modules" for path, count in sorted(folders.items()) if count > MODULES]
-    print(f"above {MODULES} modules in a folder:", *crowded or ["none"], sep="\n  ")
+    print(f"above {MODULES} modules in a folder, __init__ included:", *crowded or ["none"], sep="\n  ")
     return 1 if crowded else 0
 
 

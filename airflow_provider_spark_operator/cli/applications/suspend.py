@@ -1,11 +1,25 @@
 """`spark-operator suspend`: suspend applications."""
 
-from airflow_provider_spark_operator.cli.applications.named_applications import ApplicationNames
-from airflow_provider_spark_operator.cli.applications.suspension import set_all_suspended
+import asyncio
+from collections.abc import Sequence
+
+from airflow_provider_spark_operator.cli.applications.named_applications import ApplicationNames, act_on_names
 from airflow_provider_spark_operator.cli.base.cluster_client import run_with_client
+from airflow_provider_spark_operator.cli.base.errors import CommandError
 from airflow_provider_spark_operator.cli.base.exit_codes import ExitCode
 from airflow_provider_spark_operator.cli.options.options import Context, Kubeconfig, Namespace
+from airflow_provider_spark_operator.core.dialects.dialect import dialect_of, read_progress
+from airflow_provider_spark_operator.core.dialects.progress import Phase
+from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
+from airflow_provider_spark_operator.core.verdict.obstacles import ignores_suspension
+from airflow_provider_spark_operator.follow.access.reference import ApplicationReference
+from airflow_provider_spark_operator.follow.submission.suspension import SuspensionNotSupported, set_suspended
+from airflow_provider_spark_operator.kube.backoff import Backoff
+from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.connection import ClusterAccess
+
+# An operator reacts within a second, unless it is overloaded.
+REACTION_SECONDS = 15.0
 
 EXAMPLES = """
 # Stop the driver of an application until it is resumed
@@ -30,3 +44,49 @@ def run(
     """
     access = ClusterAccess(kubeconfig=kubeconfig, context=context, namespace=namespace)
     return run_with_client(access, lambda client: set_all_suspended(client, names, suspended=True))
+
+
+async def set_all_suspended(client: KubeClient, names: Sequence[str], *, suspended: bool) -> ExitCode:
+    """Suspend or resume applications, and print the result for each.
+
+    Args:
+        client: The client of the cluster.
+        names: The names of the applications, in the namespace of the client.
+        suspended: Whether to suspend them.
+    """
+
+    async def change(reference: ApplicationReference, resource: JsonObject) -> str:
+        action, done = ("suspend", "suspended") if suspended else ("resume", "resumed")
+        seen = read_progress(resource)
+        if seen.phase is Phase.ENDED:
+            raise CommandError(f"could not {action} {reference}: it has ended in state {seen.state}", ExitCode.INVALID)
+        if dialect_of(resource.get("apiVersion")).is_suspended(resource) is suspended:
+            return f"unchanged: it is {'already' if suspended else 'not'} suspended"
+        try:
+            stored = await set_suspended(client, reference, suspended=suspended)
+        except SuspensionNotSupported as error:
+            raise CommandError(f"could not {action} {reference}: {error}", ExitCode.INVALID) from None
+        if suspended:
+            await _await_reaction(client, reference, stored)
+        return done
+
+    return await act_on_names(client, names, change)
+
+
+async def _await_reaction(client: KubeClient, reference: ApplicationReference, resource: JsonObject) -> None:
+    """Wait until the operator stops the driver of an application that was suspended.
+
+    Raises:
+        CommandError: The driver still runs after `REACTION_SECONDS`. Old releases of operators ignore the field.
+        KubeError: The API rejected the request or could not be reached.
+    """
+    deadline, backoff = asyncio.get_running_loop().time() + REACTION_SECONDS, Backoff(first=0.2, longest=2.0)
+    while ignores_suspension(read_progress(resource), resource, settled=True):
+        if asyncio.get_running_loop().time() >= deadline:
+            raise CommandError(
+                f"{reference} still runs {REACTION_SECONDS:.0f} s after spec.suspend was set: its operator is slow, or "
+                "ignores the field. Delete the application to stop it",
+                ExitCode.TIMED_OUT,
+            )
+        await asyncio.sleep(backoff.next())
+        resource = await client.get(reference.resource, reference.name, reference.namespace)

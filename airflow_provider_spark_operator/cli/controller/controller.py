@@ -1,4 +1,4 @@
-"""Run the controller with the options of `spark-operator reconcile`."""
+"""Run the controller with the options of `spark-operator reconcile`, or check whether it can take over resources."""
 
 import asyncio
 from collections import Counter

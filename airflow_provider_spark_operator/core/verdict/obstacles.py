@@ -48,8 +48,8 @@ def find_missing_status(resource: Mapping[str, object], now: datetime) -> Missin
         now: The current time, with an offset.
     """
     metadata = pods.get_object(resource.get("metadata"))
-    created = read_time(metadata.get("creationTimestamp"))
-    if resource.get("status") or metadata.get("deletionTimestamp") or created is None or now - created < UNRECONCILED:
+    created = _find_old_creation(metadata, now)
+    if created is None or resource.get("status") or metadata.get("deletionTimestamp"):
         return None
     dialect = dialect_of(resource.get("apiVersion"))
     advice = (
@@ -60,6 +60,12 @@ def find_missing_status(resource: Mapping[str, object], now: datetime) -> Missin
         cause = f"the spark-submit of {dialect.operator} takes long, or no operator reconciles it"
         return MissingStatus("no status", cause, advice, created)
     return MissingStatus("no operator", "no operator seems to reconcile it", advice, created)
+
+
+def _find_old_creation(metadata: Mapping[str, object], now: datetime) -> datetime | None:
+    """Return when a resource was created; None if it is new, or if the time is unknown."""
+    created = read_time(metadata.get("creationTimestamp"))
+    return None if created is None or now - created < UNRECONCILED else created
 
 
 @dataclass(frozen=True)
@@ -91,9 +97,8 @@ def find_claim(resource: Mapping[str, object], now: datetime) -> LeaseReference 
         now: The current time, with an offset.
     """
     metadata = pods.get_object(resource.get("metadata"))
-    created = read_time(metadata.get("creationTimestamp"))
     ended = dialect_of(resource.get("apiVersion")).read_progress(resource).phase is Phase.ENDED
-    if (ended and not metadata.get("deletionTimestamp")) or created is None or now - created < UNRECONCILED:
+    if (ended and not metadata.get("deletionTimestamp")) or _find_old_creation(metadata, now) is None:
         return None
     return LeaseReference.parse(find_owner(resource) or "")
 

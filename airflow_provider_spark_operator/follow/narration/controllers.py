@@ -13,7 +13,7 @@ from airflow_provider_spark_operator.kube.resources import LEASES
 
 # The seconds for which the content of a Lease counts: thousands of applications have the same controller.
 _LIFETIME: Final = 10.0
-# The number of Leases that are read in this time. Any user who may create applications can write claims.
+# The number of Leases that are read in this time. Every user with permission to create applications can write claims.
 _MAX_LEASES: Final = 20
 
 _Reading: TypeAlias = asyncio.Task[Tenure | None]

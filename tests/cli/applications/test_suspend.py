@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from airflow_provider_spark_operator.cli import main
-from airflow_provider_spark_operator.cli.applications import suspension
+from airflow_provider_spark_operator.cli.applications import suspend
 from airflow_provider_spark_operator.cli.base.exit_codes import ExitCode
 from airflow_provider_spark_operator.core.dialects.dialect import APACHE, KUBEFLOW
 from airflow_provider_spark_operator.core.dialects.record import Dialect
@@ -41,7 +41,7 @@ def test_suspend_and_resume_set_the_field(scripted_cluster: Cluster, capsys: pyt
 def test_suspend_fails_if_the_operator_ignores_the_field(
     scripted_cluster: Cluster, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(suspension, "REACTION_SECONDS", 0.0)
+    monkeypatch.setattr(suspend, "REACTION_SECONDS", 0.0)
     scripted_cluster.script = run_on
     scripted_cluster.create("pi")
     scripted_cluster.wait_for_state("RunningHealthy")
@@ -56,12 +56,12 @@ def test_suspend_waits_for_the_operator(
     async def react(application: Application) -> None:
         application.suspend()
 
-    async def suspend(*arguments: Any, **options: Any) -> JsonObject:
+    async def suspend_and_react(*arguments: Any, **options: Any) -> JsonObject:
         stored = await set_suspended(*arguments, **options)
         await asyncio.to_thread(scripted_cluster.play, react)
         return stored
 
-    monkeypatch.setattr(suspension, "set_suspended", suspend)
+    monkeypatch.setattr(suspend, "set_suspended", suspend_and_react)
     scripted_cluster.script = run_on
     scripted_cluster.create("pi")
     scripted_cluster.wait_for_state("RunningHealthy")

@@ -230,7 +230,7 @@ def test_lost_output_is_a_failure(
 ) -> None:
     # No operator of the scripted cluster stops the driver of a suspended application.
     monkeypatch.setattr(
-        "airflow_provider_spark_operator.cli.applications.suspension.ignores_suspension", lambda *_, **__: False
+        "airflow_provider_spark_operator.cli.applications.suspend.ignores_suspension", lambda *_, **__: False
     )
     command = PRINTING[verb]
     prepare(scripted_cluster, command)

@@ -157,7 +157,7 @@ def test_mention_names_existing_options(text: str) -> None:
 def ignore_slow_operator(monkeypatch: pytest.MonkeyPatch) -> None:
     """No operator of the scripted cluster stops the driver of a suspended application."""
     monkeypatch.setattr(
-        "airflow_provider_spark_operator.cli.applications.suspension.ignores_suspension", lambda *_, **__: False
+        "airflow_provider_spark_operator.cli.applications.suspend.ignores_suspension", lambda *_, **__: False
     )
 
 

@@ -231,6 +231,7 @@ def _read_database(path: Path) -> tuple[_Content, list[str]]:
     content: _Content = {}
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
         damages = _check(connection)
+        connection.execute("PRAGMA writable_schema = ON")  # SQLite then also reads a file without its end
         if not _has_table(connection):
             return {}, [*damages, "the definition of the table is damaged"]
         for row_id, name, version, document, checksum in _read_rows(connection, damages):
@@ -262,7 +263,7 @@ def _check(connection: sqlite3.Connection) -> list[str]:
 
 
 def _has_table(connection: sqlite3.Connection) -> bool:
-    connection.execute("PRAGMA writable_schema = ON")  # SQLite then also reads a file without its end
+    """Return whether the definition of the table is intact. Without it, rows would be read as something else."""
     try:
         return connection.execute("SELECT sql FROM sqlite_master").fetchall() == [(_CREATE,)]
     except (sqlite3.Error, UnicodeDecodeError):
