@@ -328,9 +328,15 @@ async def changed_definition_takes_effect(api: Conversation) -> None:
     changed = deepcopy(definition)
     properties = changed["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]
     properties["b"] = {"type": "integer", "default": 7}
-    present = (await api.ask("GET", f"{DEFINITIONS}/{definition['metadata']['name']}")).body
-    present["spec"]["versions"] = changed["spec"]["versions"]
-    reply = await api.ask("PUT", f"{DEFINITIONS}/{definition['metadata']['name']}", present)
+    stored = f"{DEFINITIONS}/{definition['metadata']['name']}"
+
+    async def replace() -> Any:
+        present = (await api.ask("GET", stored)).body
+        present["spec"]["versions"] = changed["spec"]["versions"]
+        return await api.ask("PUT", stored, present)
+
+    # The controllers of a real server write the status of a new definition, so a replacement can be outdated.
+    reply = await repeat_until(replace, lambda answer: answer.status != 409)
     api.note("status and generation", [reply.status, reply.body.get("metadata", {}).get("generation")])
     group = definition["spec"]["group"]
     box = {"apiVersion": f"{group}/v1", "kind": "Box", "metadata": {"name": "probe"}, "spec": {}}
