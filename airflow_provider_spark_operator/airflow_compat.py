@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from airflow import sdk
 from airflow.sdk import get_parsing_context
 
-from airflow_provider_spark_operator import airflow_version
-from airflow_provider_spark_operator.airflow_version import INSTALLED, parse_version
+from . import airflow_version
+from .airflow_version import INSTALLED, parse_version
 
 if TYPE_CHECKING:
     from airflow.dag_processing.dagbag import DagBag
@@ -119,7 +119,7 @@ else:
 if TYPE_CHECKING or VERSION >= (3, 3):
     from airflow.sdk import RetryAction, RetryDecision, RetryPolicy
 else:
-    from airflow_provider_spark_operator.retry_decision import RetryAction, RetryDecision, RetryPolicy
+    from .retry_decision import RetryAction, RetryDecision, RetryPolicy
 
 HAS_RETRY_POLICIES = VERSION >= (3, 3)
 """Whether Airflow asks the retry policy of a task, and has a store for the state of a task."""

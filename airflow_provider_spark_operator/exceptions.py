@@ -8,7 +8,7 @@ Airflow's `AirflowFailException` instead.
 from collections.abc import Sequence
 from datetime import timedelta
 
-from airflow_provider_spark_operator.airflow_compat import AirflowException, AirflowFailException, mask_secrets
+from .airflow_compat import AirflowException, AirflowFailException, mask_secrets
 
 
 class SparkApplicationError(AirflowException):

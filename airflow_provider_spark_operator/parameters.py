@@ -1,6 +1,6 @@
 """The types of parameters that group settings: for `secrets`, `volumes`, `dynamic_allocation` and others."""
 
-from airflow_provider_spark_operator.core.parameters.parameter_types import (
+from .core.parameters.parameter_types import (
     ConfigMap,
     DynamicAllocation,
     RestartPolicy,

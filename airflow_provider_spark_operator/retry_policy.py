@@ -3,20 +3,10 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from airflow_provider_spark_operator.airflow_compat import (
-    HAS_RETRY_POLICIES,
-    RetryDecision,
-    RetryPolicy,
-    warn_too_old,
-)
-from airflow_provider_spark_operator.core.compose.memory import ROLES, MemoryGrowth, is_size
-from airflow_provider_spark_operator.core.parameters.arguments import check_booleans
-from airflow_provider_spark_operator.exceptions import (
-    SparkApplicationDeleted,
-    SparkApplicationError,
-    SparkApplicationFailed,
-    SparkClusterDeleted,
-)
+from .airflow_compat import HAS_RETRY_POLICIES, RetryDecision, RetryPolicy, warn_too_old
+from .core.compose.memory import ROLES, MemoryGrowth, is_size
+from .core.parameters.arguments import check_booleans
+from .exceptions import SparkApplicationDeleted, SparkApplicationError, SparkApplicationFailed, SparkClusterDeleted
 
 if TYPE_CHECKING:
     from airflow.sdk import Context

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from airflow_provider_spark_operator.cli.base.interrupts import exit_on_interrupt
+from .base.interrupts import exit_on_interrupt
 
 __all__ = ["main"]
 
@@ -20,6 +20,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     if argv is None:
         exit_on_interrupt()
     # This import takes a third of a second. The handler of SIGINT must be set before it.
-    from airflow_provider_spark_operator.cli.program.command import run_command  # noqa: PLC0415
+    from .program.command import run_command  # noqa: PLC0415
 
     return run_command(argv)

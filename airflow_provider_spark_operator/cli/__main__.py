@@ -2,6 +2,6 @@
 
 import sys
 
-from airflow_provider_spark_operator.cli import main
+from . import main
 
 sys.exit(main())

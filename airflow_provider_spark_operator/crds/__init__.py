@@ -1,5 +1,5 @@
 """The CustomResourceDefinitions, generated from the models, so that the two cannot disagree."""
 
-from airflow_provider_spark_operator.crds.definitions import build_custom_resource_definitions
+from .definitions import build_custom_resource_definitions
 
 __all__ = ["build_custom_resource_definitions"]

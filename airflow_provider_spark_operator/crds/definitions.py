@@ -8,12 +8,12 @@ import copy
 from collections.abc import Sequence
 from typing import Any
 
-from airflow_provider_spark_operator.core.cluster_resources.shape import LAST_PORT
-from airflow_provider_spark_operator.core.kubernetes.names import GROUP, VERSIONS
-from airflow_provider_spark_operator.core.models.application import SparkApplication
-from airflow_provider_spark_operator.core.models.cluster import SparkCluster
-from airflow_provider_spark_operator.core.models.resource import Resource
-from airflow_provider_spark_operator.crds.schema import Schema, build_structural_schema, find_part
+from ..core.cluster_resources.shape import LAST_PORT
+from ..core.kubernetes.names import GROUP, VERSIONS
+from ..core.models.application import SparkApplication
+from ..core.models.cluster import SparkCluster
+from ..core.models.resource import Resource
+from .schema import Schema, build_structural_schema, find_part
 
 _STORED_VERSION = "v1"
 

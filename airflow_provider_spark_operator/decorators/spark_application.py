@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from airflow.sdk import Context
 from airflow.sdk.bases.decorator import DecoratedOperator, TaskDecorator, task_decorator_factory
 
-from airflow_provider_spark_operator.airflow_compat import bind_output_handler
-from airflow_provider_spark_operator.decorators import driver_script
-from airflow_provider_spark_operator.operators.renamed_arguments import ALIASES
-from airflow_provider_spark_operator.operators.spark_application import SparkApplicationOperator
+from ..airflow_compat import bind_output_handler
+from ..operators.renamed_arguments import ALIASES
+from ..operators.spark_application import SparkApplicationOperator
+from . import driver_script
 
 if TYPE_CHECKING:
-    from airflow_provider_spark_operator.decorators.spark_application_runtime import FunctionProgram
+    from .spark_application_runtime import FunctionProgram
 
 _NOT_FOR_FUNCTIONS = ("py_file", "main_class", "arguments")
 
@@ -82,7 +82,7 @@ class SparkDecoratedOperator(DecoratedOperator, SparkApplicationOperator):
         )
 
     def _create_program(self, context: Context) -> "FunctionProgram":
-        from airflow_provider_spark_operator.decorators.spark_application_runtime import FunctionProgram
+        from .spark_application_runtime import FunctionProgram
 
         return FunctionProgram(
             function=self.python_callable,

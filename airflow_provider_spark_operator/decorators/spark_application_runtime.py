@@ -8,13 +8,13 @@ from typing import Any
 
 from airflow.sdk import Context, ObjectStoragePath
 
-from airflow_provider_spark_operator.airflow_compat import AirflowFailException
-from airflow_provider_spark_operator.core.compose.files import LocalFile, convert_to_spark_url
-from airflow_provider_spark_operator.core.dialects.dialect import dialect_of
-from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
-from airflow_provider_spark_operator.decorators import driver_script
-from airflow_provider_spark_operator.exceptions import SparkApplicationError
-from airflow_provider_spark_operator.follow.submission.stamp import TaskStamp
+from ..airflow_compat import AirflowFailException
+from ..core.compose.files import LocalFile, convert_to_spark_url
+from ..core.dialects.dialect import dialect_of
+from ..core.kubernetes.json_object import JsonObject
+from ..exceptions import SparkApplicationError
+from ..follow.submission.stamp import TaskStamp
+from . import driver_script
 
 # A terminated driver uses no memory and no CPU.
 _RETENTION_SECONDS = 600

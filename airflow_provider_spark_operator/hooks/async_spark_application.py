@@ -11,45 +11,40 @@ from typing import Any, Self, TypeAlias
 
 from airflow.sdk.types import RuntimeTaskInstanceProtocol
 
-from airflow_provider_spark_operator.core.compose.application import TaskSettings
-from airflow_provider_spark_operator.core.compose.retention import KEEP_FAILED_DRIVER
-from airflow_provider_spark_operator.core.dialects.dialect import read_progress
-from airflow_provider_spark_operator.core.dialects.progress import Phase
-from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
-from airflow_provider_spark_operator.core.kubernetes.names import DEFAULT_API_VERSION
-from airflow_provider_spark_operator.core.parameters.arguments import (
-    DEFAULT_CONNECTION_ID,
-    LONGEST_LOG,
-    MAX_APPLICATIONS,
-    MAX_EVENTS,
-)
-from airflow_provider_spark_operator.exceptions import SparkApplicationConflict, SparkApplicationTimedOut
-from airflow_provider_spark_operator.follow.access.access_review import Check, review_access
-from airflow_provider_spark_operator.follow.access.events import KubernetesEvent, list_events
-from airflow_provider_spark_operator.follow.access.pods import list_executor_pods
-from airflow_provider_spark_operator.follow.access.reference import ApplicationReference, resource_of
-from airflow_provider_spark_operator.follow.access.requests import wait_until_deleted
-from airflow_provider_spark_operator.follow.access.versions import ServedVersions
-from airflow_provider_spark_operator.follow.logs import logs
-from airflow_provider_spark_operator.follow.logs.pod_logs import stream_driver_log, stream_executor_log
-from airflow_provider_spark_operator.follow.narration.narrator import Narration
-from airflow_provider_spark_operator.follow.narration.obstacles import WaitState
-from airflow_provider_spark_operator.follow.submission.submit import submit
-from airflow_provider_spark_operator.follow.submission.suspension import set_suspended
-from airflow_provider_spark_operator.follow.watching.shared_watch import share_hub
-from airflow_provider_spark_operator.follow.watching.wait import read_end, wait_for_end
-from airflow_provider_spark_operator.follow.watching.watch import WatchHub
-from airflow_provider_spark_operator.hooks.connection import async_read_access
-from airflow_provider_spark_operator.hooks.errors import translate_errors
-from airflow_provider_spark_operator.hooks.invalid_resource import fail_if_invalid
-from airflow_provider_spark_operator.hooks.manifest import Manifest, compose_manifest
-from airflow_provider_spark_operator.hooks.request_arguments import build_selector, check_most, read_timeout
-from airflow_provider_spark_operator.hooks.task_log import TaskLog, read_driver_log_options
-from airflow_provider_spark_operator.hooks.task_stamp import stamp_of
-from airflow_provider_spark_operator.hooks.verdict import ApplicationVerdict, build_preliminary_verdict, build_verdict
-from airflow_provider_spark_operator.kube.client import KubeClient
-from airflow_provider_spark_operator.kube.connection import ClusterAccess
-from airflow_provider_spark_operator.kube.errors import NotFound
+from ..core.compose.application import TaskSettings
+from ..core.compose.retention import KEEP_FAILED_DRIVER
+from ..core.dialects.dialect import read_progress
+from ..core.dialects.progress import Phase
+from ..core.kubernetes.json_object import JsonObject
+from ..core.kubernetes.names import DEFAULT_API_VERSION
+from ..core.parameters.arguments import DEFAULT_CONNECTION_ID, LONGEST_LOG, MAX_APPLICATIONS, MAX_EVENTS
+from ..exceptions import SparkApplicationConflict, SparkApplicationTimedOut
+from ..follow.access.access_review import Check, review_access
+from ..follow.access.events import KubernetesEvent, list_events
+from ..follow.access.pods import list_executor_pods
+from ..follow.access.reference import ApplicationReference, resource_of
+from ..follow.access.requests import wait_until_deleted
+from ..follow.access.versions import ServedVersions
+from ..follow.logs import logs
+from ..follow.logs.pod_logs import stream_driver_log, stream_executor_log
+from ..follow.narration.narrator import Narration
+from ..follow.narration.obstacles import WaitState
+from ..follow.submission.submit import submit
+from ..follow.submission.suspension import set_suspended
+from ..follow.watching.shared_watch import share_hub
+from ..follow.watching.wait import read_end, wait_for_end
+from ..follow.watching.watch import WatchHub
+from ..kube.client import KubeClient
+from ..kube.connection import ClusterAccess
+from ..kube.errors import NotFound
+from .connection import async_read_access
+from .errors import translate_errors
+from .invalid_resource import fail_if_invalid
+from .manifest import Manifest, compose_manifest
+from .request_arguments import build_selector, check_most, read_timeout
+from .task_log import TaskLog, read_driver_log_options
+from .task_stamp import stamp_of
+from .verdict import ApplicationVerdict, build_preliminary_verdict, build_verdict
 
 logger = logging.getLogger(__name__)
 

@@ -2,10 +2,10 @@
 
 from airflow.sdk import ObjectStoragePath
 
-from airflow_provider_spark_operator.airflow_compat import AirflowException, AirflowFailException, mask_secrets
-from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
-from airflow_provider_spark_operator.follow.submission.composition import Composition
-from airflow_provider_spark_operator.follow.submission.shipment import FileUnavailable, UploadFailed
+from ..airflow_compat import AirflowException, AirflowFailException, mask_secrets
+from ..core.kubernetes.json_object import JsonObject
+from ..follow.submission.composition import Composition
+from ..follow.submission.shipment import FileUnavailable, UploadFailed
 
 
 def compose(composition: Composition) -> JsonObject:

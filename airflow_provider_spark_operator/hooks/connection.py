@@ -19,22 +19,22 @@ from typing import Any
 from airflow.sdk import Connection
 from asgiref.sync import sync_to_async
 
-from airflow_provider_spark_operator.airflow_compat import (
+from ..airflow_compat import (
     AirflowFailException,
     AirflowNotFoundException,
     BaseHook,
     async_get_connection,
     async_read_extra,
 )
-from airflow_provider_spark_operator.core.kubernetes.kubernetes_names import NAMESPACE_RULE, is_namespace
-from airflow_provider_spark_operator.core.parameters.arguments import DEFAULT_CONNECTION_ID
-from airflow_provider_spark_operator.hooks.clouds.clusters import SOURCES as CLOUD_SOURCES
-from airflow_provider_spark_operator.hooks.clouds.clusters import InvalidCluster, parse_cloud_cluster, parse_flag
-from airflow_provider_spark_operator.hooks.clouds.share import share_cluster
-from airflow_provider_spark_operator.kube.connection import ClusterAccess
-from airflow_provider_spark_operator.kube.managed_cluster import ManagedCluster
-from airflow_provider_spark_operator.kube.yaml_text import YamlError, load
-from airflow_provider_spark_operator.provider import CONNECTION_TYPE, OLD_CONNECTION_TYPE, build_connection_fields
+from ..core.kubernetes.kubernetes_names import NAMESPACE_RULE, is_namespace
+from ..core.parameters.arguments import DEFAULT_CONNECTION_ID
+from ..kube.connection import ClusterAccess
+from ..kube.managed_cluster import ManagedCluster
+from ..kube.yaml_text import YamlError, load
+from ..provider import CONNECTION_TYPE, OLD_CONNECTION_TYPE, build_connection_fields
+from .clouds.clusters import SOURCES as CLOUD_SOURCES
+from .clouds.clusters import InvalidCluster, parse_cloud_cluster, parse_flag
+from .clouds.share import share_cluster
 
 _FLAGS = ("in_cluster", "disable_verify_ssl", "disable_tcp_keepalive")
 _PREFIX = "extra__kubernetes__"

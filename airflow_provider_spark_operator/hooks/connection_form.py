@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from airflow_provider_spark_operator.provider import FormField, build_connection_fields
+from ..provider import FormField, build_connection_fields
 
 
 def build_widgets() -> dict[str, Any]:

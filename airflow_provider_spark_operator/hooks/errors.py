@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from airflow_provider_spark_operator.core.dialects.dialect import find_alternatives
-from airflow_provider_spark_operator.exceptions import (
+from ..core.dialects.dialect import find_alternatives
+from ..exceptions import (
     SparkApplicationConflict,
     SparkApplicationDeleted,
     SparkApplicationError,
@@ -12,15 +12,10 @@ from airflow_provider_spark_operator.exceptions import (
     SparkApplicationNotFound,
     rule_out_retry,
 )
-from airflow_provider_spark_operator.follow.access.errors import (
-    ApplicationDeleted,
-    DeletionStuck,
-    NameTaken,
-    PodMissing,
-)
-from airflow_provider_spark_operator.follow.access.versions import KindNotServed
-from airflow_provider_spark_operator.follow.submission.suspension import SuspensionNotSupported
-from airflow_provider_spark_operator.kube.errors import (
+from ..follow.access.errors import ApplicationDeleted, DeletionStuck, NameTaken, PodMissing
+from ..follow.access.versions import KindNotServed
+from ..follow.submission.suspension import SuspensionNotSupported
+from ..kube.errors import (
     AlreadyExists,
     ConfigurationError,
     Conflict,
@@ -29,7 +24,7 @@ from airflow_provider_spark_operator.kube.errors import (
     NotFound,
     is_refused_content,
 )
-from airflow_provider_spark_operator.kube.resources import SPARK_APPLICATIONS
+from ..kube.resources import SPARK_APPLICATIONS
 
 _CLASSES: tuple[tuple[type[Exception], type[SparkApplicationError]], ...] = (
     (NotFound, SparkApplicationNotFound),

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from airflow_provider_spark_operator.airflow_compat import AirflowFailException, mask_secrets
-from airflow_provider_spark_operator.core.kubernetes.problems import InvalidResource
+from ..airflow_compat import AirflowFailException, mask_secrets
+from ..core.kubernetes.problems import InvalidResource
 
 
 @contextmanager

@@ -5,18 +5,18 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from airflow_provider_spark_operator.core.compose.application import TaskSettings
-from airflow_provider_spark_operator.core.compose.document import PydanticModel, is_file_name
-from airflow_provider_spark_operator.core.compose.retention import find_retention_problem, find_ttl_problem
-from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
-from airflow_provider_spark_operator.core.kubernetes.problems import InvalidResource
-from airflow_provider_spark_operator.core.parameters.parameters import NAMES, Parameters, find_folder_problem
-from airflow_provider_spark_operator.follow.submission.composition import Composition
-from airflow_provider_spark_operator.follow.submission.document import read_document
-from airflow_provider_spark_operator.follow.submission.stamp import TaskStamp
-from airflow_provider_spark_operator.hooks.composition import compose
-from airflow_provider_spark_operator.hooks.invalid_resource import fail_if_invalid
-from airflow_provider_spark_operator.hooks.text_file import read_text_file
+from ..core.compose.application import TaskSettings
+from ..core.compose.document import PydanticModel, is_file_name
+from ..core.compose.retention import find_retention_problem, find_ttl_problem
+from ..core.kubernetes.json_object import JsonObject
+from ..core.kubernetes.problems import InvalidResource
+from ..core.parameters.parameters import NAMES, Parameters, find_folder_problem
+from ..follow.submission.composition import Composition
+from ..follow.submission.document import read_document
+from ..follow.submission.stamp import TaskStamp
+from .composition import compose
+from .invalid_resource import fail_if_invalid
+from .text_file import read_text_file
 
 Manifest: TypeAlias = JsonObject | PydanticModel | str | os.PathLike[str] | None
 """An application: a dict, a model, YAML or JSON text, or the path of a file. None if only parameters describe it."""

@@ -4,13 +4,8 @@ import math
 from collections.abc import Mapping
 from datetime import timedelta
 
-from airflow_provider_spark_operator.core.kubernetes.kubernetes_names import (
-    KEY_RULE,
-    LABEL_RULE,
-    is_label_key,
-    is_label_value,
-)
-from airflow_provider_spark_operator.core.kubernetes.times import to_seconds
+from ..core.kubernetes.kubernetes_names import KEY_RULE, LABEL_RULE, is_label_key, is_label_value
+from ..core.kubernetes.times import to_seconds
 
 
 def read_timeout(timeout: timedelta | float | None) -> float | None:

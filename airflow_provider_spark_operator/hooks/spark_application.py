@@ -6,34 +6,23 @@ from datetime import timedelta
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
-from airflow_provider_spark_operator.airflow_compat import BaseHook
-from airflow_provider_spark_operator.core.compose.retention import KEEP_FAILED_DRIVER
-from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
-from airflow_provider_spark_operator.core.kubernetes.names import DEFAULT_API_VERSION
-from airflow_provider_spark_operator.core.parameters.arguments import (
-    DEFAULT_CONNECTION_ID,
-    LONGEST_LOG,
-    MAX_APPLICATIONS,
-    MAX_EVENTS,
-)
-from airflow_provider_spark_operator.hooks.connection_form import build_widgets
-from airflow_provider_spark_operator.provider import (
-    CONNECTION_TYPE,
-    HOOK_NAME,
-    OLD_CONNECTION_TYPE,
-    OLD_HOOK_NAME,
-    build_form_behaviour,
-)
+from ..airflow_compat import BaseHook
+from ..core.compose.retention import KEEP_FAILED_DRIVER
+from ..core.kubernetes.json_object import JsonObject
+from ..core.kubernetes.names import DEFAULT_API_VERSION
+from ..core.parameters.arguments import DEFAULT_CONNECTION_ID, LONGEST_LOG, MAX_APPLICATIONS, MAX_EVENTS
+from ..provider import CONNECTION_TYPE, HOOK_NAME, OLD_CONNECTION_TYPE, OLD_HOOK_NAME, build_form_behaviour
+from .connection_form import build_widgets
 
 if TYPE_CHECKING:
     from airflow.sdk.types import RuntimeTaskInstanceProtocol
 
-    from airflow_provider_spark_operator.follow.access.events import KubernetesEvent
-    from airflow_provider_spark_operator.follow.access.reference import ApplicationReference
-    from airflow_provider_spark_operator.hooks.async_spark_application import AsyncSparkApplicationHook, Named
-    from airflow_provider_spark_operator.hooks.manifest import Manifest
-    from airflow_provider_spark_operator.hooks.spark_application_runtime import HookSession
-    from airflow_provider_spark_operator.hooks.verdict import ApplicationVerdict
+    from ..follow.access.events import KubernetesEvent
+    from ..follow.access.reference import ApplicationReference
+    from .async_spark_application import AsyncSparkApplicationHook, Named
+    from .manifest import Manifest
+    from .spark_application_runtime import HookSession
+    from .verdict import ApplicationVerdict
 
 _Result = TypeVar("_Result")
 
@@ -391,7 +380,7 @@ class SparkApplicationHook(BaseHook):
 
     def _open(self) -> "HookSession":
         if self._session is None:
-            from airflow_provider_spark_operator.hooks.spark_application_runtime import open_session
+            from .spark_application_runtime import open_session
 
             self._session = open_session(self.kubernetes_conn_id, self.namespace, self.api_version)
             # For a hook that is not closed: the session ends with the hook, at the latest with the process.

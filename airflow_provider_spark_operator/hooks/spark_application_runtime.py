@@ -7,10 +7,10 @@ from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator
 from contextlib import ExitStack, suppress
 from typing import Any, TypeVar
 
-from airflow_provider_spark_operator.follow.access.access_review import summarize
-from airflow_provider_spark_operator.hooks.async_spark_application import AsyncSparkApplicationHook
-from airflow_provider_spark_operator.hooks.connection import read_access
-from airflow_provider_spark_operator.hooks.loop import LoopThread
+from ..follow.access.access_review import summarize
+from .async_spark_application import AsyncSparkApplicationHook
+from .connection import read_access
+from .loop import LoopThread
 
 _Result = TypeVar("_Result")
 

@@ -5,17 +5,17 @@ from collections.abc import Iterable
 from datetime import UTC
 from typing import Any
 
-from airflow_provider_spark_operator.airflow_compat import conf
-from airflow_provider_spark_operator.core.dialects.progress import StateEntry
-from airflow_provider_spark_operator.core.kubernetes.names import ROLE_EXECUTOR
-from airflow_provider_spark_operator.core.kubernetes.pods import ContainerStatus
-from airflow_provider_spark_operator.core.log.secret_values import Redaction
-from airflow_provider_spark_operator.follow.access.pods import ExecutorCount, describe_block
-from airflow_provider_spark_operator.follow.access.reference import ApplicationReference
-from airflow_provider_spark_operator.follow.ending.executor_ends import ExecutorEnd
-from airflow_provider_spark_operator.follow.logs.logs import LogPosition
-from airflow_provider_spark_operator.follow.narration.driver_log import DriverLogOptions
-from airflow_provider_spark_operator.provider import DRIVER_LOG_BYTES, DRIVER_LOG_STREAMS, SECTION
+from ..airflow_compat import conf
+from ..core.dialects.progress import StateEntry
+from ..core.kubernetes.names import ROLE_EXECUTOR
+from ..core.kubernetes.pods import ContainerStatus
+from ..core.log.secret_values import Redaction
+from ..follow.access.pods import ExecutorCount, describe_block
+from ..follow.access.reference import ApplicationReference
+from ..follow.ending.executor_ends import ExecutorEnd
+from ..follow.logs.logs import LogPosition
+from ..follow.narration.driver_log import DriverLogOptions
+from ..provider import DRIVER_LOG_BYTES, DRIVER_LOG_STREAMS, SECTION
 
 
 class RedactedLogger(logging.LoggerAdapter[logging.Logger]):

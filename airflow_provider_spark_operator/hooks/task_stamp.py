@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from airflow.sdk.types import RuntimeTaskInstanceProtocol
 
-from airflow_provider_spark_operator.follow.submission.stamp import TaskStamp
+from ..follow.submission.stamp import TaskStamp
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from airflow_provider_spark_operator.airflow_compat import AirflowFailException
+from ..airflow_compat import AirflowFailException
 
 
 def read_text_file(path: str | os.PathLike[str], noun: str) -> str:

@@ -4,14 +4,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from airflow_provider_spark_operator.core.dialects.dialect import read_progress
-from airflow_provider_spark_operator.core.dialects.progress import Progress, find_last_stop, had_driver
-from airflow_provider_spark_operator.core.states.reasons import OUT_OF_MEMORY
-from airflow_provider_spark_operator.core.verdict.verdict import Outcome, judge_progress
-from airflow_provider_spark_operator.exceptions import build_failure
-from airflow_provider_spark_operator.follow.access.reference import ApplicationReference
-from airflow_provider_spark_operator.follow.ending.evidence import describe_failure
-from airflow_provider_spark_operator.follow.watching.wait import Conclusion
+from ..core.dialects.dialect import read_progress
+from ..core.dialects.progress import Progress, find_last_stop, had_driver
+from ..core.states.reasons import OUT_OF_MEMORY
+from ..core.verdict.verdict import Outcome, judge_progress
+from ..exceptions import build_failure
+from ..follow.access.reference import ApplicationReference
+from ..follow.ending.evidence import describe_failure
+from ..follow.watching.wait import Conclusion
 
 
 @dataclass(frozen=True)

@@ -4,8 +4,8 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from airflow_provider_spark_operator.kube.errors import DISCOVER, KubeError, Unreachable, build_error_from_status
-from airflow_provider_spark_operator.kube.resources import ResourceType
+from .errors import DISCOVER, KubeError, Unreachable, build_error_from_status
+from .resources import ResourceType
 
 
 @dataclass(frozen=True)

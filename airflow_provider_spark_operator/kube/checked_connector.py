@@ -8,7 +8,7 @@ from functools import partial
 import aiohttp
 from aiohttp.tracing import Trace
 
-from airflow_provider_spark_operator.kube.call import Call, RequestCheck
+from .call import Call, RequestCheck
 
 _check: ContextVar[Callable[[], None] | None] = ContextVar("check", default=None)
 

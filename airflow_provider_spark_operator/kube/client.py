@@ -10,14 +10,14 @@ from typing import Any, Self
 
 import aiohttp
 
-from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
-from airflow_provider_spark_operator.kube.call import Call
-from airflow_provider_spark_operator.kube.collection import ObjectList, Trim, WatchEvent, read_events, read_pages
-from airflow_provider_spark_operator.kube.errors import LogUnavailable, NotFound
-from airflow_provider_spark_operator.kube.lines import split_lines
-from airflow_provider_spark_operator.kube.link import Links
-from airflow_provider_spark_operator.kube.resources import PODS, ResourceType
-from airflow_provider_spark_operator.kube.transport import Transport
+from ..core.kubernetes.json_object import JsonObject
+from .call import Call
+from .collection import ObjectList, Trim, WatchEvent, read_events, read_pages
+from .errors import LogUnavailable, NotFound
+from .lines import split_lines
+from .link import Links
+from .resources import PODS, ResourceType
+from .transport import Transport
 
 WATCH_SECONDS = 290
 # The server ends a watch after `timeoutSeconds`. A watch that is later by this time has lost its connection.

@@ -5,12 +5,12 @@ from contextlib import aclosing
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
-from airflow_provider_spark_operator.kube.bounded_json import read_json
-from airflow_provider_spark_operator.kube.call import Call
-from airflow_provider_spark_operator.kube.lines import LineTooLong, split_lines
-from airflow_provider_spark_operator.kube.resources import ResourceType
-from airflow_provider_spark_operator.kube.transport import AnswerTooLarge, Transport
+from ..core.kubernetes.json_object import JsonObject
+from .bounded_json import read_json
+from .call import Call
+from .lines import LineTooLong, split_lines
+from .resources import ResourceType
+from .transport import AnswerTooLarge, Transport
 
 Trim: TypeAlias = Callable[[JsonObject], object]
 """Called with each object as soon as it is received, to remove what the caller does not need."""

@@ -17,35 +17,20 @@ from urllib.parse import urlsplit
 
 import aiohttp
 
-from airflow_provider_spark_operator.kube.call import CallObserver, RequestCheck, RequestGate
-from airflow_provider_spark_operator.kube.checked_connector import CheckedConnector
-from airflow_provider_spark_operator.kube.client import KubeClient
-from airflow_provider_spark_operator.kube.credentials import Credentials
-from airflow_provider_spark_operator.kube.endpoint import (
-    Access,
-    Fingerprint,
-    InvalidEndpoint,
-    build_tls_context,
-    digest,
-)
-from airflow_provider_spark_operator.kube.errors import ConfigurationError
-from airflow_provider_spark_operator.kube.kubeconfig import (
-    Choice,
-    Document,
-    Malformed,
-    choose,
-    open_choice,
-    read_kubeconfigs,
-)
-from airflow_provider_spark_operator.kube.link import Link, Links
-from airflow_provider_spark_operator.kube.managed_cluster import ClusterLocation, ManagedCluster
-from airflow_provider_spark_operator.kube.plugins import ask_plugin
-from airflow_provider_spark_operator.kube.service_account import (
-    compute_fingerprint as compute_service_account_fingerprint,
-)
-from airflow_provider_spark_operator.kube.service_account import open_service_account
-from airflow_provider_spark_operator.kube.transport import RequestRetryPolicy, Transport
-from airflow_provider_spark_operator.kube.yaml_text import YamlError, describe_position
+from .call import CallObserver, RequestCheck, RequestGate
+from .checked_connector import CheckedConnector
+from .client import KubeClient
+from .credentials import Credentials
+from .endpoint import Access, Fingerprint, InvalidEndpoint, build_tls_context, digest
+from .errors import ConfigurationError
+from .kubeconfig import Choice, Document, Malformed, choose, open_choice, read_kubeconfigs
+from .link import Link, Links
+from .managed_cluster import ClusterLocation, ManagedCluster
+from .plugins import ask_plugin
+from .service_account import compute_fingerprint as compute_service_account_fingerprint
+from .service_account import open_service_account
+from .transport import RequestRetryPolicy, Transport
+from .yaml_text import YamlError, describe_position
 
 # An object has at most 1.5 MiB. A smaller buffer would make aiohttp pause within one event.
 _READ_BUFFER = 2 * 1024 * 1024

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from airflow_provider_spark_operator.kube.errors import ConfigurationError
+from .errors import ConfigurationError
 
 
 class InvalidEndpoint(Exception):

@@ -11,8 +11,8 @@ from typing import Any
 
 import aiohttp
 
-from airflow_provider_spark_operator.kube.call import Call
-from airflow_provider_spark_operator.kube.link import Link
+from .call import Call
+from .link import Link
 
 _ERROR_NUMBER = re.compile(r"\[Errno ([0-9]+)\]")
 # The names of the error for an answer without TLS in different OpenSSL versions.

@@ -15,7 +15,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from airflow_provider_spark_operator.kube.endpoint import (
+from .endpoint import (
     Access,
     Endpoint,
     Fingerprint,
@@ -25,7 +25,7 @@ from airflow_provider_spark_operator.kube.endpoint import (
     digest,
     digest_files,
 )
-from airflow_provider_spark_operator.kube.yaml_text import load
+from .yaml_text import load
 
 _LARGEST = 16 * 1024 * 1024
 _PLUGIN_FIELDS = ("exec", "auth-provider")

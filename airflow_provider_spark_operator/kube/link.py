@@ -10,8 +10,8 @@ from typing import TypeAlias
 
 import aiohttp
 
-from airflow_provider_spark_operator.kube.credentials import Credentials
-from airflow_provider_spark_operator.kube.endpoint import Fingerprint
+from .credentials import Credentials
+from .endpoint import Fingerprint
 
 logger = logging.getLogger(__name__)
 

@@ -7,12 +7,12 @@ from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
-from airflow_provider_spark_operator.kube.backoff import Backoff
-from airflow_provider_spark_operator.kube.client import KubeClient
-from airflow_provider_spark_operator.kube.collection import ObjectList
-from airflow_provider_spark_operator.kube.errors import Gone, KubeError, TooManyRequests, Unreachable
-from airflow_provider_spark_operator.kube.resources import ResourceType
+from ..core.kubernetes.json_object import JsonObject
+from .backoff import Backoff
+from .client import KubeClient
+from .collection import ObjectList
+from .errors import Gone, KubeError, TooManyRequests, Unreachable
+from .resources import ResourceType
 
 
 @dataclass(frozen=True)

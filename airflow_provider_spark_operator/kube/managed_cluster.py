@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 from weakref import WeakKeyDictionary
 
-from airflow_provider_spark_operator.kube.endpoint import Access, Endpoint, Fingerprint, digest
-from airflow_provider_spark_operator.kube.errors import ConfigurationError
+from .endpoint import Access, Endpoint, Fingerprint, digest
+from .errors import ConfigurationError
 
 logger = logging.getLogger(__name__)
 

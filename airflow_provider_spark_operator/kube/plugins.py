@@ -9,7 +9,7 @@ from contextlib import ExitStack, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
-from airflow_provider_spark_operator.kube.endpoint import Access, Endpoint, InvalidEndpoint, create_private_folder
+from .endpoint import Access, Endpoint, InvalidEndpoint, create_private_folder
 
 
 async def ask_plugin(

@@ -10,7 +10,7 @@ from typing import Final, Protocol
 
 import aiohttp
 
-from airflow_provider_spark_operator.kube.client import KubeClient
+from .client import KubeClient
 
 _DATA: Final = 0
 _ERROR: Final = 1

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from airflow_provider_spark_operator.core.kubernetes.names import GROUP, VERSIONS
+from ..core.kubernetes.names import GROUP, VERSIONS
 
 
 @dataclass(frozen=True)

@@ -3,15 +3,7 @@
 import os
 from pathlib import Path
 
-from airflow_provider_spark_operator.kube.endpoint import (
-    Access,
-    Endpoint,
-    Fingerprint,
-    Headers,
-    InvalidEndpoint,
-    digest,
-    digest_files,
-)
+from .endpoint import Access, Endpoint, Fingerprint, Headers, InvalidEndpoint, digest, digest_files
 
 FOLDER = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 _HOST = "KUBERNETES_SERVICE_HOST"

@@ -14,12 +14,12 @@ from functools import cache
 import aiohttp
 from yarl import URL
 
-from airflow_provider_spark_operator import __version__
-from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
-from airflow_provider_spark_operator.kube.bounded_json import read_json, weigh
-from airflow_provider_spark_operator.kube.call import Call, CallObserver, RequestCheck, RequestGate
-from airflow_provider_spark_operator.kube.checked_connector import check_before_sending
-from airflow_provider_spark_operator.kube.errors import (
+from .. import __version__
+from ..core.kubernetes.json_object import JsonObject
+from .bounded_json import read_json, weigh
+from .call import Call, CallObserver, RequestCheck, RequestGate
+from .checked_connector import check_before_sending
+from .errors import (
     DISCOVER,
     Forbidden,
     KubeError,
@@ -30,8 +30,8 @@ from airflow_provider_spark_operator.kube.errors import (
     Unreachable,
     is_refusal,
 )
-from airflow_provider_spark_operator.kube.failed_requests import parse_status, read_retry_after, translate_errors
-from airflow_provider_spark_operator.kube.link import Link, Links
+from .failed_requests import parse_status, read_retry_after, translate_errors
+from .link import Link, Links
 
 CONNECT_SECONDS = 10.0
 REQUEST_SECONDS = 60.0

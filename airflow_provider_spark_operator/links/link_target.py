@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from typing import Any
 
-from airflow_provider_spark_operator.core.dialects.dialect import dialect_of
-from airflow_provider_spark_operator.core.kubernetes.times import read_time
-from airflow_provider_spark_operator.follow.access.reference import ApplicationReference
-from airflow_provider_spark_operator.links.target import LinkTarget
+from ..core.dialects.dialect import dialect_of
+from ..core.kubernetes.times import read_time
+from ..follow.access.reference import ApplicationReference
+from .target import LinkTarget
 
 
 def build_link_target(

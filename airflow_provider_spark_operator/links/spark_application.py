@@ -9,9 +9,9 @@ from typing import Final
 
 from airflow.sdk import BaseOperator, BaseOperatorLink
 
-from airflow_provider_spark_operator.airflow_compat import TaskInstanceKey
-from airflow_provider_spark_operator.links.target import LinkTarget
-from airflow_provider_spark_operator.links.url import build_url, find_url
+from ..airflow_compat import TaskInstanceKey
+from .target import LinkTarget
+from .url import build_url, find_url
 
 
 class SparkUILink(BaseOperatorLink):

@@ -5,11 +5,11 @@ from typing import Any, Final
 
 from airflow.sdk import BaseOperator, BaseOperatorLink
 
-from airflow_provider_spark_operator.airflow_compat import TaskInstanceKey
-from airflow_provider_spark_operator.core.kubernetes.names import build_master_pod_name
-from airflow_provider_spark_operator.core.kubernetes.times import read_time
-from airflow_provider_spark_operator.links.target import LinkTarget
-from airflow_provider_spark_operator.links.url import build_url, find_url
+from ..airflow_compat import TaskInstanceKey
+from ..core.kubernetes.names import build_master_pod_name
+from ..core.kubernetes.times import read_time
+from .target import LinkTarget
+from .url import build_url, find_url
 
 
 class SparkMasterUILink(BaseOperatorLink):

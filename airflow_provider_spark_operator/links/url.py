@@ -10,9 +10,9 @@ from urllib.parse import quote
 
 from airflow.sdk.types import RuntimeTaskInstanceProtocol
 
-from airflow_provider_spark_operator.airflow_compat import TaskInstanceKey, conf, read_xcom
-from airflow_provider_spark_operator.links.target import Linked, LinkTarget
-from airflow_provider_spark_operator.provider import SECTION
+from ..airflow_compat import TaskInstanceKey, conf, read_xcom
+from ..provider import SECTION
+from .target import Linked, LinkTarget
 
 logger = logging.getLogger(__name__)
 

@@ -6,8 +6,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-from airflow_provider_spark_operator.local.software import SparkInstallation
-from airflow_provider_spark_operator.local.spark import build_recording_command
+from .software import SparkInstallation
+from .spark import build_recording_command
 
 _EXAMPLE = "examples/src/main/python/pi.py"
 _SECONDS = 300

@@ -8,7 +8,7 @@ import hashlib
 import sys
 from pathlib import Path
 
-from airflow_provider_spark_operator.local.java import Java
+from .java import Java
 
 # From this version on, Java has a cache that also contains linked classes and profiles. One run writes it.
 _FIRST_WITH_AHEAD_OF_TIME_CACHE = 25

@@ -7,19 +7,20 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
-from airflow_provider_spark_operator.core.kubernetes.ownership import LeaseReference
-from airflow_provider_spark_operator.crds import build_custom_resource_definitions
-from airflow_provider_spark_operator.kube.client import KubeClient
-from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
-from airflow_provider_spark_operator.kube.errors import AlreadyExists
-from airflow_provider_spark_operator.kube.resources import SERVICE_ACCOUNTS
-from airflow_provider_spark_operator.local.runtime import build_spark_images
-from airflow_provider_spark_operator.reconcile.controller import REPEATED_WRITES, Controller
-from airflow_provider_spark_operator.reconcile.objects.scope import EveryNamespace
-from airflow_provider_spark_operator.reconcile.ownership.election import Elector, elect
-from airflow_provider_spark_operator.reconcile.settings.settings import ControllerSettings
 from local_kubernetes.cluster import LocalCluster, LocalClusterError
 from local_kubernetes.kubelet.node.images import ImageRule
+
+from ..core.kubernetes.ownership import LeaseReference
+from ..crds import build_custom_resource_definitions
+from ..kube.client import KubeClient
+from ..kube.connection import ClusterAccess, open_client
+from ..kube.errors import AlreadyExists
+from ..kube.resources import SERVICE_ACCOUNTS
+from ..reconcile.controller import REPEATED_WRITES, Controller
+from ..reconcile.objects.scope import EveryNamespace
+from ..reconcile.ownership.election import Elector, elect
+from ..reconcile.settings.settings import ControllerSettings
+from .runtime import build_spark_images
 
 # The service account that the chart of the Apache operator creates for drivers. Its users' documents name the account.
 WORKLOAD_SERVICE_ACCOUNT = "spark"

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from airflow_provider_spark_operator.local.java import Java
+from .java import Java
 
 _SHELL = "#!/bin/sh"
 _BASH = "#!/usr/bin/env bash"

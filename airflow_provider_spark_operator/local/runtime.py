@@ -3,26 +3,14 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from airflow_provider_spark_operator.local.authentication import provide_secret
-from airflow_provider_spark_operator.local.programs import (
-    MASTER,
-    WORKER,
-    is_started_by,
-    prepare_java_home,
-    write_daemon_scripts,
-)
-from airflow_provider_spark_operator.local.software import SparkInstallation, SparkSoftware
-from airflow_provider_spark_operator.local.spark import (
-    IMAGE_HOME,
-    WORK_FOLDER,
-    ContainerPlace,
-    build_command,
-    build_daemon_command,
-    build_environment,
-)
 from local_kubernetes.api.kinds.documents import JsonObject
 from local_kubernetes.kubelet.node.images import PROCESS_IMAGE, ImageRule
 from local_kubernetes.kubelet.node.runtime import ContainerCommand, ContainerFolders, ContainerSetup, Runtime
+
+from .authentication import provide_secret
+from .programs import MASTER, WORKER, is_started_by, prepare_java_home, write_daemon_scripts
+from .software import SparkInstallation, SparkSoftware
+from .spark import IMAGE_HOME, WORK_FOLDER, ContainerPlace, build_command, build_daemon_command, build_environment
 
 # Folders in the Spark home that the daemons write to.
 _WRITTEN = ("work", "logs")

@@ -5,9 +5,10 @@ import importlib.util
 from dataclasses import dataclass
 from pathlib import Path
 
-from airflow_provider_spark_operator.local.class_archive import build_archive_path
-from airflow_provider_spark_operator.local.java import Java, find_java, with_archive
 from local_kubernetes.kubelet.node.runtime import StartError
+
+from .class_archive import build_archive_path
+from .java import Java, find_java, with_archive
 
 
 class SparkMissing(StartError):

@@ -13,18 +13,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote
 
-from airflow_provider_spark_operator.core.driver.configuration.uris import get_file_path, split_alias
-from airflow_provider_spark_operator.core.kubernetes.names import MASTER_PORT, MASTER_WEB_PORT
-from airflow_provider_spark_operator.core.kubernetes.problems import InvalidResource
-from airflow_provider_spark_operator.core.spark.properties import format_properties, parse_properties
-from airflow_provider_spark_operator.local.authentication import AUTHENTICATE_KEY, SharedSecret, build_properties
-from airflow_provider_spark_operator.local.class_archive import build_recording_options, build_starting_options
-from airflow_provider_spark_operator.local.java import Java
-from airflow_provider_spark_operator.local.programs import MASTER, DaemonProgram
-from airflow_provider_spark_operator.local.software import SparkInstallation
 from local_kubernetes.kubelet.containers.container import read_regular
 from local_kubernetes.kubelet.node.access import ApiAccess
 from local_kubernetes.kubelet.node.runtime import StartError
+
+from ..core.driver.configuration.uris import get_file_path, split_alias
+from ..core.kubernetes.names import MASTER_PORT, MASTER_WEB_PORT
+from ..core.kubernetes.problems import InvalidResource
+from ..core.spark.properties import format_properties, parse_properties
+from .authentication import AUTHENTICATE_KEY, SharedSecret, build_properties
+from .class_archive import build_recording_options, build_starting_options
+from .java import Java
+from .programs import MASTER, DaemonProgram
+from .software import SparkInstallation
 
 IMAGE_HOME = "/opt/spark"
 WORK_FOLDER = "/opt/spark/work-dir"

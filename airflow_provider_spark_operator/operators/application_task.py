@@ -6,8 +6,8 @@ from typing import Any, NoReturn, Protocol
 import jinja2
 from airflow.triggers.base import BaseTrigger
 
-from airflow_provider_spark_operator.airflow_compat import AirflowFailException, RetryPolicy
-from airflow_provider_spark_operator.links.target import LinkTarget
+from ..airflow_compat import AirflowFailException, RetryPolicy
+from ..links.target import LinkTarget
 
 
 class ApplicationTask(Protocol):

@@ -7,12 +7,12 @@ from typing import Any
 
 from airflow.sdk import XComArg
 
-from airflow_provider_spark_operator.core.compose.document import is_model
-from airflow_provider_spark_operator.core.kubernetes.names import DEFAULT_API_VERSION
-from airflow_provider_spark_operator.core.kubernetes.problems import InvalidResource, Problem
-from airflow_provider_spark_operator.core.parameters.arguments import IfExists, advise_suffix
-from airflow_provider_spark_operator.core.parameters.parameters import Parameters
-from airflow_provider_spark_operator.core.parameters.pending import PENDING, is_template
+from ..core.compose.document import is_model
+from ..core.kubernetes.names import DEFAULT_API_VERSION
+from ..core.kubernetes.problems import InvalidResource, Problem
+from ..core.parameters.arguments import IfExists, advise_suffix
+from ..core.parameters.parameters import Parameters
+from ..core.parameters.pending import PENDING, is_template
 
 
 def convert_application(application: Any, noun: str = "application") -> Any:

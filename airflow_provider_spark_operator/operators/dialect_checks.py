@@ -8,15 +8,15 @@ from typing import Any
 
 from airflow.sdk import XComArg
 
-from airflow_provider_spark_operator.core.compose.application import apply_parameters
-from airflow_provider_spark_operator.core.compose.document import is_model, new_application
-from airflow_provider_spark_operator.core.compose.restarts import build_retries, find_restarts_problem
-from airflow_provider_spark_operator.core.dialects.dialect import dialect_of, find_api_version_problem
-from airflow_provider_spark_operator.core.parameters.parameter_types import convert_to_plain
-from airflow_provider_spark_operator.core.parameters.parameters import Parameters
-from airflow_provider_spark_operator.core.parameters.pending import is_pending, is_template
-from airflow_provider_spark_operator.operators.checks import check_problems, reject_if_invalid
-from airflow_provider_spark_operator.retry_policy import SparkRetryPolicy
+from ..core.compose.application import apply_parameters
+from ..core.compose.document import is_model, new_application
+from ..core.compose.restarts import build_retries, find_restarts_problem
+from ..core.dialects.dialect import dialect_of, find_api_version_problem
+from ..core.parameters.parameter_types import convert_to_plain
+from ..core.parameters.parameters import Parameters
+from ..core.parameters.pending import is_pending, is_template
+from ..retry_policy import SparkRetryPolicy
+from .checks import check_problems, reject_if_invalid
 
 
 def check_dialect(api_version: str | None, application: Any, parameters: Parameters) -> None:

@@ -8,29 +8,25 @@ from dataclasses import dataclass, replace
 
 from airflow.sdk.types import RuntimeTaskInstanceProtocol
 
-from airflow_provider_spark_operator.airflow_compat import (
-    KEEPS_DEFERRALS,
-    AirflowTaskTimeout,
-    TaskDeferred,
-)
-from airflow_provider_spark_operator.core.dialects.dialect import read_progress
-from airflow_provider_spark_operator.core.dialects.progress import Phase
-from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
-from airflow_provider_spark_operator.exceptions import SparkApplicationError, SparkApplicationTimedOut
-from airflow_provider_spark_operator.follow.access.outage_tolerance import retry
-from airflow_provider_spark_operator.follow.access.reference import ApplicationReference, resource_of
-from airflow_provider_spark_operator.follow.access.versions import choose_served_version
-from airflow_provider_spark_operator.follow.submission.adoption import list_applications
-from airflow_provider_spark_operator.follow.submission.cancel import CancelOutcome, cancel_try, describe_outcome
-from airflow_provider_spark_operator.follow.submission.stamp import TaskStamp
-from airflow_provider_spark_operator.hooks.connection import read_access
-from airflow_provider_spark_operator.hooks.loop import CANCEL_SECONDS, LoopThread
-from airflow_provider_spark_operator.hooks.task_stamp import stamp_of
-from airflow_provider_spark_operator.kube.client import KubeClient
-from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
-from airflow_provider_spark_operator.kube.errors import describe_error
-from airflow_provider_spark_operator.kube.resources import SPARK_APPLICATIONS, ResourceType
-from airflow_provider_spark_operator.triggers.task_instance import Fate, read_fate
+from ..airflow_compat import KEEPS_DEFERRALS, AirflowTaskTimeout, TaskDeferred
+from ..core.dialects.dialect import read_progress
+from ..core.dialects.progress import Phase
+from ..core.kubernetes.json_object import JsonObject
+from ..exceptions import SparkApplicationError, SparkApplicationTimedOut
+from ..follow.access.outage_tolerance import retry
+from ..follow.access.reference import ApplicationReference, resource_of
+from ..follow.access.versions import choose_served_version
+from ..follow.submission.adoption import list_applications
+from ..follow.submission.cancel import CancelOutcome, cancel_try, describe_outcome
+from ..follow.submission.stamp import TaskStamp
+from ..hooks.connection import read_access
+from ..hooks.loop import CANCEL_SECONDS, LoopThread
+from ..hooks.task_stamp import stamp_of
+from ..kube.client import KubeClient
+from ..kube.connection import ClusterAccess, open_client
+from ..kube.errors import describe_error
+from ..kube.resources import SPARK_APPLICATIONS, ResourceType
+from ..triggers.task_instance import Fate, read_fate
 
 logger = logging.getLogger(__name__)
 

@@ -8,20 +8,20 @@ import logging
 
 from airflow.sdk import Context
 
-from airflow_provider_spark_operator.airflow_compat import RetryAction, RetryPolicy
-from airflow_provider_spark_operator.exceptions import SparkApplicationError
-from airflow_provider_spark_operator.follow.access.errors import ApplicationDeleted
-from airflow_provider_spark_operator.follow.narration.narrator import Narration
-from airflow_provider_spark_operator.follow.submission.adoption import find_unreported_failure
-from airflow_provider_spark_operator.follow.watching.shared_watch import share_hub
-from airflow_provider_spark_operator.follow.watching.wait import wait_for_end
-from airflow_provider_spark_operator.hooks.loop import LoopThread
-from airflow_provider_spark_operator.hooks.task_log import TaskLog
-from airflow_provider_spark_operator.kube.errors import ConfigurationError, KubeError
-from airflow_provider_spark_operator.operators import requests, results
-from airflow_provider_spark_operator.operators.kill import Engagement
-from airflow_provider_spark_operator.triggers.event import ApplicationEvent, EventKind
-from airflow_provider_spark_operator.triggers.outcome import describe_end
+from ..airflow_compat import RetryAction, RetryPolicy
+from ..exceptions import SparkApplicationError
+from ..follow.access.errors import ApplicationDeleted
+from ..follow.narration.narrator import Narration
+from ..follow.submission.adoption import find_unreported_failure
+from ..follow.watching.shared_watch import share_hub
+from ..follow.watching.wait import wait_for_end
+from ..hooks.loop import LoopThread
+from ..hooks.task_log import TaskLog
+from ..kube.errors import ConfigurationError, KubeError
+from ..triggers.event import ApplicationEvent, EventKind
+from ..triggers.outcome import describe_end
+from . import requests, results
+from .kill import Engagement
 
 logger = logging.getLogger(__name__)
 

@@ -2,18 +2,18 @@
 
 import logging
 
-from airflow_provider_spark_operator.airflow_compat import AirflowTaskTimeout, mask_secrets
-from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
-from airflow_provider_spark_operator.core.log import secret_values
-from airflow_provider_spark_operator.core.parameters.arguments import IfExists
-from airflow_provider_spark_operator.follow.access.outage_tolerance import retry
-from airflow_provider_spark_operator.follow.access.reference import ApplicationReference
-from airflow_provider_spark_operator.follow.submission.submit import Submission
-from airflow_provider_spark_operator.follow.submission.submit import acknowledge as acknowledge_success
-from airflow_provider_spark_operator.follow.submission.submit import submit as submit_document
-from airflow_provider_spark_operator.hooks.errors import translate_errors
-from airflow_provider_spark_operator.hooks.loop import LoopThread
-from airflow_provider_spark_operator.operators.kill import Engagement
+from ..airflow_compat import AirflowTaskTimeout, mask_secrets
+from ..core.kubernetes.json_object import JsonObject
+from ..core.log import secret_values
+from ..core.parameters.arguments import IfExists
+from ..follow.access.outage_tolerance import retry
+from ..follow.access.reference import ApplicationReference
+from ..follow.submission.submit import Submission
+from ..follow.submission.submit import acknowledge as acknowledge_success
+from ..follow.submission.submit import submit as submit_document
+from ..hooks.errors import translate_errors
+from ..hooks.loop import LoopThread
+from .kill import Engagement
 
 logger = logging.getLogger(__name__)
 

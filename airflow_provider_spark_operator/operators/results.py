@@ -9,22 +9,18 @@ from urllib.parse import quote
 
 from airflow.sdk import Asset, AssetAlias, Context
 
-from airflow_provider_spark_operator.airflow_compat import AirflowException, AirflowFailException, mask_secrets
-from airflow_provider_spark_operator.core.compose.application import apply_parameters
-from airflow_provider_spark_operator.core.kubernetes.problems import InvalidResource
-from airflow_provider_spark_operator.core.parameters.parameters import Parameters
-from airflow_provider_spark_operator.exceptions import (
-    SparkApplicationError,
-    build_deletion,
-    build_failure,
-)
-from airflow_provider_spark_operator.follow.access.reference import ApplicationReference, resource_of
-from airflow_provider_spark_operator.follow.ending.end import judge
-from airflow_provider_spark_operator.follow.submission.submit import Submission
-from airflow_provider_spark_operator.kube.resources import SPARK_APPLICATIONS, ResourceType
-from airflow_provider_spark_operator.links.link_target import build_link_target
-from airflow_provider_spark_operator.links.target import LinkTarget
-from airflow_provider_spark_operator.triggers.event import ApplicationEvent, EventKind
+from ..airflow_compat import AirflowException, AirflowFailException, mask_secrets
+from ..core.compose.application import apply_parameters
+from ..core.kubernetes.problems import InvalidResource
+from ..core.parameters.parameters import Parameters
+from ..exceptions import SparkApplicationError, build_deletion, build_failure
+from ..follow.access.reference import ApplicationReference, resource_of
+from ..follow.ending.end import judge
+from ..follow.submission.submit import Submission
+from ..kube.resources import SPARK_APPLICATIONS, ResourceType
+from ..links.link_target import build_link_target
+from ..links.target import LinkTarget
+from ..triggers.event import ApplicationEvent, EventKind
 
 if TYPE_CHECKING:
     from pydantic import JsonValue

@@ -5,18 +5,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from airflow_provider_spark_operator.airflow_compat import (
-    HAS_RETRY_POLICIES,
-    AirflowFailException,
-    AirflowSkipException,
-    RetryAction,
-)
-from airflow_provider_spark_operator.exceptions import SparkApplicationError, rule_out_retry
+from ..airflow_compat import HAS_RETRY_POLICIES, AirflowFailException, AirflowSkipException, RetryAction
+from ..exceptions import SparkApplicationError, rule_out_retry
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
 
-    from airflow_provider_spark_operator.airflow_compat import RetryDecision, RetryPolicy
+    from ..airflow_compat import RetryDecision, RetryPolicy
 
 logger = logging.getLogger(__name__)
 

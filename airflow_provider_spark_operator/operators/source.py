@@ -5,8 +5,8 @@ from pathlib import Path
 import jinja2
 from airflow.sdk import XComArg
 
-from airflow_provider_spark_operator.airflow_compat import AirflowFailException
-from airflow_provider_spark_operator.hooks.text_file import build_read_error, read_text_file
+from ..airflow_compat import AirflowFailException
+from ..hooks.text_file import build_read_error, read_text_file
 
 
 def may_be_file(source: object) -> bool:

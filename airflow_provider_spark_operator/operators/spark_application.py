@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import jinja2
 from airflow.sdk import BaseOperator, BaseOperatorLink, Context, XComArg
 
-from airflow_provider_spark_operator.airflow_compat import (
+from ..airflow_compat import (
     STARTS_IN_TRIGGERER,
     AirflowFailException,
     RetryPolicy,
@@ -21,26 +21,18 @@ from airflow_provider_spark_operator.airflow_compat import (
     is_unmapped,
     warn_too_old,
 )
-from airflow_provider_spark_operator.core.compose.document import PydanticModel, is_file_name
-from airflow_provider_spark_operator.core.compose.retention import (
-    KEEP_FAILED_DRIVER,
-    find_retention_problem,
-    find_ttl_problem,
-)
-from airflow_provider_spark_operator.core.kubernetes.identity import (
-    APPLICATION_IDENTITY,
-    find_name_problem,
-    find_namespace_problem,
-)
-from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
-from airflow_provider_spark_operator.core.parameters.arguments import (
+from ..core.compose.document import PydanticModel, is_file_name
+from ..core.compose.retention import KEEP_FAILED_DRIVER, find_retention_problem, find_ttl_problem
+from ..core.kubernetes.identity import APPLICATION_IDENTITY, find_name_problem, find_namespace_problem
+from ..core.kubernetes.json_object import JsonObject
+from ..core.parameters.arguments import (
     DEFAULT_CONNECTION_ID,
     RESTARTS_BY_CLUSTER,
     IfExists,
     check_booleans,
     check_connection_id,
 )
-from airflow_provider_spark_operator.core.parameters.parameter_types import (
+from ..core.parameters.parameter_types import (
     ConfigMap,
     DynamicAllocation,
     RestartPolicy,
@@ -50,18 +42,18 @@ from airflow_provider_spark_operator.core.parameters.parameter_types import (
     Volume,
     convert_to_plain,
 )
-from airflow_provider_spark_operator.core.parameters.parameters import NAMES as PARAMETERS
-from airflow_provider_spark_operator.core.parameters.parameters import STRUCTURED as STRUCTURED_PARAMETERS
-from airflow_provider_spark_operator.core.parameters.parameters import Parameters, find_folder_problem
-from airflow_provider_spark_operator.core.parameters.pending import with_placeholders
-from airflow_provider_spark_operator.links.spark_application import LINKS
-from airflow_provider_spark_operator.operators import checks, source
-from airflow_provider_spark_operator.operators.renamed_arguments import take_renamed_arguments
-from airflow_provider_spark_operator.operators.retries import ask_policy
+from ..core.parameters.parameters import NAMES as PARAMETERS
+from ..core.parameters.parameters import STRUCTURED as STRUCTURED_PARAMETERS
+from ..core.parameters.parameters import Parameters, find_folder_problem
+from ..core.parameters.pending import with_placeholders
+from ..links.spark_application import LINKS
+from . import checks, source
+from .renamed_arguments import take_renamed_arguments
+from .retries import ask_policy
 
 if TYPE_CHECKING:
-    from airflow_provider_spark_operator.links.target import LinkTarget
-    from airflow_provider_spark_operator.operators.spark_application_runtime import ApplicationRun, Program
+    from ..links.target import LinkTarget
+    from .spark_application_runtime import ApplicationRun, Program
 
 _DEFERRABLE = conf.getboolean("operators", "default_deferrable", fallback=False)
 _INJECT_PARENT = conf.getboolean("openlineage", "spark_inject_parent_job_info", fallback=False)
@@ -348,7 +340,7 @@ class SparkApplicationOperator(BaseOperator):
         **kwargs: Any,
     ) -> None:
         if restarts not in (None, RESTARTS_BY_CLUSTER):
-            from airflow_provider_spark_operator.operators.dialect_checks import map_restarts
+            from .dialect_checks import map_restarts
 
             kwargs = {**kwargs, "retry_policy": retry_policy}
             kwargs = map_restarts(restarts, application, restart_policy, api_version, kwargs)
@@ -443,12 +435,12 @@ class SparkApplicationOperator(BaseOperator):
         problems.append(find_retention_problem("keep_failed_driver", keep_failed_driver))
         checks.check_problems([*known.find_problems(alone=application is None), *problems])
         if api_version or checks.names_other_dialect(self.application):
-            from airflow_provider_spark_operator.operators.dialect_checks import check_dialect
+            from .dialect_checks import check_dialect
 
             check_dialect(api_version, self.application, known)
         self.start_from_trigger = start_from_trigger and STARTS_IN_TRIGGERER
         if start_from_trigger and not is_unmapped(self):  # elements of a mapped task start on a worker
-            from airflow_provider_spark_operator.operators.start import build_start_arguments, warn_if_too_many
+            from .start import build_start_arguments, warn_if_too_many
 
             # Older versions of Airflow make the same checks, so that the DAG file is valid after an upgrade of Airflow.
             start_arguments = build_start_arguments(self, self._collect_parameters())
@@ -528,7 +520,7 @@ class SparkApplicationOperator(BaseOperator):
             self._run.stop()
 
     def _create_run(self, context: Context) -> "ApplicationRun":
-        from airflow_provider_spark_operator.operators.spark_application_runtime import ApplicationRun
+        from .spark_application_runtime import ApplicationRun
 
         return ApplicationRun(self, self._collect_parameters(), context, self._create_program(context))
 

@@ -11,46 +11,34 @@ from typing import Any, Protocol
 
 from airflow.sdk import Context
 
-from airflow_provider_spark_operator.airflow_compat import (
-    AirflowFailException,
-    AirflowTaskTimeout,
-    TaskDeferralError,
-    TaskDeferralTimeout,
-)
-from airflow_provider_spark_operator.core.compose.application import TaskSettings, apply_parameters
-from airflow_provider_spark_operator.core.compose.files import LocalFile
-from airflow_provider_spark_operator.core.compose.restarts import describe_restarts, get_backoff
-from airflow_provider_spark_operator.core.dialects.dialect import dialect_of
-from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
-from airflow_provider_spark_operator.core.kubernetes.problems import InvalidResource
-from airflow_provider_spark_operator.core.parameters.arguments import RESTARTS_BY_CLUSTER
-from airflow_provider_spark_operator.core.parameters.parameters import Parameters
-from airflow_provider_spark_operator.exceptions import SparkApplicationError, SparkApplicationTimedOut
-from airflow_provider_spark_operator.follow.submission.composition import Composition
-from airflow_provider_spark_operator.follow.submission.document import read_document
-from airflow_provider_spark_operator.follow.submission.stamp import TaskStamp
-from airflow_provider_spark_operator.follow.submission.submit import Submission
-from airflow_provider_spark_operator.hooks.composition import compose
-from airflow_provider_spark_operator.hooks.invalid_resource import fail_if_invalid
-from airflow_provider_spark_operator.hooks.loop import LoopThread
-from airflow_provider_spark_operator.links.link_target import build_link_target
-from airflow_provider_spark_operator.links.spark_application import LINKS
-from airflow_provider_spark_operator.links.url import push_links, push_xcoms
-from airflow_provider_spark_operator.operators import lost_failure, requests, results, tries
-from airflow_provider_spark_operator.operators.application_task import ApplicationTask
-from airflow_provider_spark_operator.operators.kill import (
-    TRIGGER_FAILED,
-    Engagement,
-    cancel_timed_out,
-    engage,
-    give_up,
-    is_deferral_of_earlier_try,
-)
-from airflow_provider_spark_operator.operators.retries import is_retried
-from airflow_provider_spark_operator.operators.source import list_folders
-from airflow_provider_spark_operator.triggers.event import ApplicationEvent, EventKind
-from airflow_provider_spark_operator.triggers.lifecycle import DEFERRAL_SLACK
-from airflow_provider_spark_operator.triggers.spark_application import SparkApplicationTrigger
+from ..airflow_compat import AirflowFailException, AirflowTaskTimeout, TaskDeferralError, TaskDeferralTimeout
+from ..core.compose.application import TaskSettings, apply_parameters
+from ..core.compose.files import LocalFile
+from ..core.compose.restarts import describe_restarts, get_backoff
+from ..core.dialects.dialect import dialect_of
+from ..core.kubernetes.json_object import JsonObject
+from ..core.kubernetes.problems import InvalidResource
+from ..core.parameters.arguments import RESTARTS_BY_CLUSTER
+from ..core.parameters.parameters import Parameters
+from ..exceptions import SparkApplicationError, SparkApplicationTimedOut
+from ..follow.submission.composition import Composition
+from ..follow.submission.document import read_document
+from ..follow.submission.stamp import TaskStamp
+from ..follow.submission.submit import Submission
+from ..hooks.composition import compose
+from ..hooks.invalid_resource import fail_if_invalid
+from ..hooks.loop import LoopThread
+from ..links.link_target import build_link_target
+from ..links.spark_application import LINKS
+from ..links.url import push_links, push_xcoms
+from ..triggers.event import ApplicationEvent, EventKind
+from ..triggers.lifecycle import DEFERRAL_SLACK
+from ..triggers.spark_application import SparkApplicationTrigger
+from . import lost_failure, requests, results, tries
+from .application_task import ApplicationTask
+from .kill import TRIGGER_FAILED, Engagement, cancel_timed_out, engage, give_up, is_deferral_of_earlier_try
+from .retries import is_retried
+from .source import list_folders
 
 logger = logging.getLogger(__name__)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 import jinja2
 from airflow.sdk import BaseOperator, BaseOperatorLink, Context, XComArg
 
-from airflow_provider_spark_operator.airflow_compat import (
+from ..airflow_compat import (
     AirflowFailException,
     RetryPolicy,
     TaskDeferralError,
@@ -18,24 +18,15 @@ from airflow_provider_spark_operator.airflow_compat import (
     is_of_earlier_try,
     take_retry_policy,
 )
-from airflow_provider_spark_operator.core.compose.document import PydanticModel, is_file_name
-from airflow_provider_spark_operator.core.kubernetes.identity import (
-    CLUSTER_IDENTITY,
-    find_name_problem,
-    find_namespace_problem,
-)
-from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
-from airflow_provider_spark_operator.core.kubernetes.problems import Problem
-from airflow_provider_spark_operator.core.parameters.arguments import (
-    DEFAULT_CONNECTION_ID,
-    IfExists,
-    check_booleans,
-    check_connection_id,
-)
-from airflow_provider_spark_operator.core.parameters.pending import with_placeholders
-from airflow_provider_spark_operator.links.spark_cluster import CLUSTER_LINKS
-from airflow_provider_spark_operator.operators import source
-from airflow_provider_spark_operator.operators.checks import (
+from ..core.compose.document import PydanticModel, is_file_name
+from ..core.kubernetes.identity import CLUSTER_IDENTITY, find_name_problem, find_namespace_problem
+from ..core.kubernetes.json_object import JsonObject
+from ..core.kubernetes.problems import Problem
+from ..core.parameters.arguments import DEFAULT_CONNECTION_ID, IfExists, check_booleans, check_connection_id
+from ..core.parameters.pending import with_placeholders
+from ..links.spark_cluster import CLUSTER_LINKS
+from . import source
+from .checks import (
     check_if_exists,
     check_problems,
     check_retry_policy,
@@ -43,11 +34,11 @@ from airflow_provider_spark_operator.operators.checks import (
     convert_application,
     select_known_parameters,
 )
-from airflow_provider_spark_operator.operators.retries import ask_policy
+from .retries import ask_policy
 
 if TYPE_CHECKING:
-    from airflow_provider_spark_operator.links.target import LinkTarget
-    from airflow_provider_spark_operator.operators.spark_cluster_runtime import ClusterCreation, ClusterDeletion
+    from ..links.target import LinkTarget
+    from .spark_cluster_runtime import ClusterCreation, ClusterDeletion
 
 _NOUN = "cluster"
 # Stands for the connection of the task that creates the cluster. None stands for the default cluster.
@@ -210,7 +201,7 @@ class SparkClusterOperator(BaseOperator):
             self._creation.stop()
 
     def _create_run(self, context: Context) -> "ClusterCreation":
-        from airflow_provider_spark_operator.operators.spark_cluster_runtime import ClusterCreation
+        from .spark_cluster_runtime import ClusterCreation
 
         return ClusterCreation(self, context)
 
@@ -280,7 +271,7 @@ class DeleteSparkClusterOperator(BaseOperator):
         self._create_run(context).execute()
 
     def _create_run(self, context: Context) -> "ClusterDeletion":
-        from airflow_provider_spark_operator.operators.spark_cluster_runtime import ClusterDeletion
+        from .spark_cluster_runtime import ClusterDeletion
 
         return ClusterDeletion(self, context)
 

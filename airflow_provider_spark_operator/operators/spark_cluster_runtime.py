@@ -12,58 +12,47 @@ from typing import Any, NoReturn, Protocol
 from airflow.sdk import Context, XComArg
 from airflow.triggers.base import BaseTrigger
 
-from airflow_provider_spark_operator.airflow_compat import (
+from ..airflow_compat import (
     AirflowFailException,
     AirflowTaskTimeout,
     RetryPolicy,
     TaskDeferralError,
     TaskDeferralTimeout,
 )
-from airflow_provider_spark_operator.core.compose.application import write_metadata
-from airflow_provider_spark_operator.core.compose.document import override_metadata
-from airflow_provider_spark_operator.core.kubernetes.identity import CLUSTER_IDENTITY
-from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
-from airflow_provider_spark_operator.core.kubernetes.names import build_master_url
-from airflow_provider_spark_operator.core.kubernetes.problems import InvalidResource, Problem
-from airflow_provider_spark_operator.core.log.secret_values import SecretPlace
-from airflow_provider_spark_operator.core.parameters.parameters import Parameters
-from airflow_provider_spark_operator.core.states import reasons
-from airflow_provider_spark_operator.core.verdict.holds import find_held_cluster
-from airflow_provider_spark_operator.exceptions import (
-    SparkApplicationError,
-    SparkApplicationTimedOut,
-    SparkSchedulingFailed,
-    build_cluster_deletion,
-)
-from airflow_provider_spark_operator.follow.access.errors import DeletionStuck, NameTaken
-from airflow_provider_spark_operator.follow.access.reference import ApplicationReference
-from airflow_provider_spark_operator.follow.access.requests import wait_until_deleted
-from airflow_provider_spark_operator.follow.submission.cancel import delete_cluster
-from airflow_provider_spark_operator.follow.submission.document import parse
-from airflow_provider_spark_operator.follow.submission.stamp import TaskStamp
-from airflow_provider_spark_operator.follow.submission.submit import Submission
-from airflow_provider_spark_operator.hooks.connection import read_access
-from airflow_provider_spark_operator.hooks.invalid_resource import fail_if_invalid
-from airflow_provider_spark_operator.hooks.loop import LoopThread
-from airflow_provider_spark_operator.hooks.task_stamp import stamp_of
-from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
-from airflow_provider_spark_operator.kube.errors import ConfigurationError, KubeError
-from airflow_provider_spark_operator.kube.resources import SPARK_CLUSTERS
-from airflow_provider_spark_operator.links.spark_cluster import CLUSTER_LINKS, build_cluster_target
-from airflow_provider_spark_operator.links.target import LinkTarget
-from airflow_provider_spark_operator.links.url import push_links, push_xcoms
-from airflow_provider_spark_operator.operators import requests, results
-from airflow_provider_spark_operator.operators.kill import (
-    TRIGGER_FAILED,
-    Engagement,
-    engage,
-    give_up,
-    is_deferral_of_earlier_try,
-)
-from airflow_provider_spark_operator.operators.retries import is_retried
-from airflow_provider_spark_operator.triggers.event import ApplicationEvent, EventKind
-from airflow_provider_spark_operator.triggers.lifecycle import DEFERRAL_SLACK
-from airflow_provider_spark_operator.triggers.spark_cluster import SparkClusterTrigger
+from ..core.compose.application import write_metadata
+from ..core.compose.document import override_metadata
+from ..core.kubernetes.identity import CLUSTER_IDENTITY
+from ..core.kubernetes.json_object import JsonObject
+from ..core.kubernetes.names import build_master_url
+from ..core.kubernetes.problems import InvalidResource, Problem
+from ..core.log.secret_values import SecretPlace
+from ..core.parameters.parameters import Parameters
+from ..core.states import reasons
+from ..core.verdict.holds import find_held_cluster
+from ..exceptions import SparkApplicationError, SparkApplicationTimedOut, SparkSchedulingFailed, build_cluster_deletion
+from ..follow.access.errors import DeletionStuck, NameTaken
+from ..follow.access.reference import ApplicationReference
+from ..follow.access.requests import wait_until_deleted
+from ..follow.submission.cancel import delete_cluster
+from ..follow.submission.document import parse
+from ..follow.submission.stamp import TaskStamp
+from ..follow.submission.submit import Submission
+from ..hooks.connection import read_access
+from ..hooks.invalid_resource import fail_if_invalid
+from ..hooks.loop import LoopThread
+from ..hooks.task_stamp import stamp_of
+from ..kube.connection import ClusterAccess, open_client
+from ..kube.errors import ConfigurationError, KubeError
+from ..kube.resources import SPARK_CLUSTERS
+from ..links.spark_cluster import CLUSTER_LINKS, build_cluster_target
+from ..links.target import LinkTarget
+from ..links.url import push_links, push_xcoms
+from ..triggers.event import ApplicationEvent, EventKind
+from ..triggers.lifecycle import DEFERRAL_SLACK
+from ..triggers.spark_cluster import SparkClusterTrigger
+from . import requests, results
+from .kill import TRIGGER_FAILED, Engagement, engage, give_up, is_deferral_of_earlier_try
+from .retries import is_retried
 
 logger = logging.getLogger(__name__)
 

@@ -7,16 +7,16 @@ from weakref import WeakValueDictionary
 from airflow.sdk import DAG, XComArg
 from airflow.triggers.base import StartTriggerArgs
 
-from airflow_provider_spark_operator.core.compose.application import TaskSettings, compose_application
-from airflow_provider_spark_operator.core.compose.restarts import has_double_restarts
-from airflow_provider_spark_operator.core.driver.configuration.uris import is_local
-from airflow_provider_spark_operator.core.parameters.arguments import RESTARTS_BY_AIRFLOW
-from airflow_provider_spark_operator.core.parameters.parameters import NAMES, STRUCTURED, Parameters, split_list
-from airflow_provider_spark_operator.core.parameters.pending import is_template
-from airflow_provider_spark_operator.follow.submission.document import parse_manifest
-from airflow_provider_spark_operator.operators.application_task import ApplicationTask
-from airflow_provider_spark_operator.operators.checks import reject_if_invalid
-from airflow_provider_spark_operator.retry_policy import SparkRetryPolicy
+from ..core.compose.application import TaskSettings, compose_application
+from ..core.compose.restarts import has_double_restarts
+from ..core.driver.configuration.uris import is_local
+from ..core.parameters.arguments import RESTARTS_BY_AIRFLOW
+from ..core.parameters.parameters import NAMES, STRUCTURED, Parameters, split_list
+from ..core.parameters.pending import is_template
+from ..follow.submission.document import parse_manifest
+from ..retry_policy import SparkRetryPolicy
+from .application_task import ApplicationTask
+from .checks import reject_if_invalid
 
 # Parameters whose items are read at DAG parse time.
 _LISTS = ("arguments", "cluster", "conf", *STRUCTURED)

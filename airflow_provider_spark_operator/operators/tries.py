@@ -6,9 +6,9 @@ from typing import Any
 
 from airflow.sdk import Context
 
-from airflow_provider_spark_operator.airflow_compat import RetryPolicy
-from airflow_provider_spark_operator.core.compose.memory import MemoryGrowth, find_limits
-from airflow_provider_spark_operator.retry_policy import SparkRetryPolicy
+from ..airflow_compat import RetryPolicy
+from ..core.compose.memory import MemoryGrowth, find_limits
+from ..retry_policy import SparkRetryPolicy
 
 logger = logging.getLogger(__name__)
 

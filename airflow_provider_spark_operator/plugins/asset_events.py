@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from airflow.listeners import hookimpl
 from airflow.plugins_manager import AirflowPlugin
 
-from airflow_provider_spark_operator.core.kubernetes.names import DELIVERY_KEY, DELIVERY_KEY_PREFIX
+from ..core.kubernetes.names import DELIVERY_KEY, DELIVERY_KEY_PREFIX
 
 if TYPE_CHECKING:
     from airflow.listeners.types import AssetEvent
@@ -28,7 +28,7 @@ class DeliveryListener:
             return
         key, uid = (payload.get(name) for name in _FIELDS)
         if isinstance(key, str) and key.startswith(DELIVERY_KEY_PREFIX) and isinstance(uid, str):
-            from airflow_provider_spark_operator.plugins.delivery import record_delivery
+            from .delivery import record_delivery
 
             record_delivery(asset_event, key, uid)
 

@@ -8,8 +8,8 @@ from airflow import settings
 from airflow.models.asset import AssetEvent
 from sqlalchemy.orm import Session
 
-from airflow_provider_spark_operator.airflow_compat import HAS_ASSET_STATE, change_asset_state
-from airflow_provider_spark_operator.triggers.delivery_record import format_uids, parse_uids
+from ..airflow_compat import HAS_ASSET_STATE, change_asset_state
+from ..triggers.delivery_record import format_uids, parse_uids
 
 if TYPE_CHECKING:
     from airflow.listeners.types import AssetEvent as EmittedEvent

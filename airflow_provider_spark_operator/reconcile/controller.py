@@ -7,40 +7,33 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
 
-from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
-from airflow_provider_spark_operator.core.kubernetes.ownership import LeaseReference
-from airflow_provider_spark_operator.kube.client import KubeClient
-from airflow_provider_spark_operator.kube.errors import KubeError, is_refused_content
-from airflow_provider_spark_operator.kube.transport import RequestRetryPolicy
-from airflow_provider_spark_operator.reconcile.attempts.attempt import ReconcileLater
-from airflow_provider_spark_operator.reconcile.kueue.admissions import Admissions
-from airflow_provider_spark_operator.reconcile.kueue.queue_actions import QueueActions
-from airflow_provider_spark_operator.reconcile.loop.informer import Caches, Informer
-from airflow_provider_spark_operator.reconcile.loop.queue import WorkQueue
-from airflow_provider_spark_operator.reconcile.loop.scope_watch import ScopeWatch
-from airflow_provider_spark_operator.reconcile.loop.workers import Workers
-from airflow_provider_spark_operator.reconcile.objects.cache import ObjectCache, ObjectKey
-from airflow_provider_spark_operator.reconcile.objects.clock import utc_now
-from airflow_provider_spark_operator.reconcile.objects.kinds import APPLICATION, CLUSTER, Kind
-from airflow_provider_spark_operator.reconcile.objects.limits import ReconcileLimiter
-from airflow_provider_spark_operator.reconcile.objects.scope import Scope
-from airflow_provider_spark_operator.reconcile.ownership.claims import (
-    RECHECK_INTERVAL,
-    ClaimCounts,
-    Claims,
-    ManagedElsewhere,
-    Standing,
-    report_claims,
-)
-from airflow_provider_spark_operator.reconcile.ownership.election import Leadership, NotLeading
-from airflow_provider_spark_operator.reconcile.reconcilers.applications import ApplicationAdapter
-from airflow_provider_spark_operator.reconcile.reconcilers.clusters import ClusterAdapter
-from airflow_provider_spark_operator.reconcile.reconcilers.defects import DefectReporter
-from airflow_provider_spark_operator.reconcile.reconcilers.reconciler import Reconciler
-from airflow_provider_spark_operator.reconcile.reconcilers.resources import Resources
-from airflow_provider_spark_operator.reconcile.reports.events import EventRecorder, find_ignored_edit
-from airflow_provider_spark_operator.reconcile.serving.metrics import Metrics
-from airflow_provider_spark_operator.reconcile.settings.settings import ControllerSettings
+from ..core.kubernetes.json_object import JsonObject
+from ..core.kubernetes.ownership import LeaseReference
+from ..kube.client import KubeClient
+from ..kube.errors import KubeError, is_refused_content
+from ..kube.transport import RequestRetryPolicy
+from .attempts.attempt import ReconcileLater
+from .kueue.admissions import Admissions
+from .kueue.queue_actions import QueueActions
+from .loop.informer import Caches, Informer
+from .loop.queue import WorkQueue
+from .loop.scope_watch import ScopeWatch
+from .loop.workers import Workers
+from .objects.cache import ObjectCache, ObjectKey
+from .objects.clock import utc_now
+from .objects.kinds import APPLICATION, CLUSTER, Kind
+from .objects.limits import ReconcileLimiter
+from .objects.scope import Scope
+from .ownership.claims import RECHECK_INTERVAL, ClaimCounts, Claims, ManagedElsewhere, Standing, report_claims
+from .ownership.election import Leadership, NotLeading
+from .reconcilers.applications import ApplicationAdapter
+from .reconcilers.clusters import ClusterAdapter
+from .reconcilers.defects import DefectReporter
+from .reconcilers.reconciler import Reconciler
+from .reconcilers.resources import Resources
+from .reports.events import EventRecorder, find_ignored_edit
+from .serving.metrics import Metrics
+from .settings.settings import ControllerSettings
 
 logger = logging.getLogger(__name__)
 

@@ -8,13 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
-from airflow_provider_spark_operator.reconcile.serving.metrics import APPLIED, REFUSED, Metrics
-from airflow_provider_spark_operator.reconcile.settings.settings import (
-    ControllerSettings,
-    SettingsError,
-    keep_fixed_settings,
-    list_differences,
-)
+from .serving.metrics import APPLIED, REFUSED, Metrics
+from .settings.settings import ControllerSettings, SettingsError, keep_fixed_settings, list_differences
 
 logger = logging.getLogger(__name__)
 

@@ -5,7 +5,7 @@ The dialects take about 15 ms to load. A DAG file loads them only if it sets one
 
 from collections.abc import Iterable
 
-from airflow_provider_spark_operator.core.dialects.dialect import dialect_of, find_api_version_problem
+from ..core.dialects.dialect import dialect_of, find_api_version_problem
 
 
 def select_states(expects: str | Iterable[str] | None, api_version: str) -> list[str]:

@@ -5,12 +5,7 @@ from contextlib import contextmanager
 
 from airflow.sdk import BaseSensorOperator
 
-from airflow_provider_spark_operator.airflow_compat import (
-    AirflowException,
-    AirflowSensorTimeout,
-    AirflowSkipException,
-    TaskDeferralTimeout,
-)
+from ..airflow_compat import AirflowException, AirflowSensorTimeout, AirflowSkipException, TaskDeferralTimeout
 
 
 @contextmanager

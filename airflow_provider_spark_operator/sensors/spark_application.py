@@ -5,22 +5,22 @@ from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import BaseOperatorLink, BaseSensorOperator, Context
 
-from airflow_provider_spark_operator.airflow_compat import AirflowException, conf, is_of_earlier_try, take_retry_policy
-from airflow_provider_spark_operator.core.kubernetes.names import DEFAULT_API_VERSION
-from airflow_provider_spark_operator.core.parameters.arguments import (
+from ..airflow_compat import AirflowException, conf, is_of_earlier_try, take_retry_policy
+from ..core.kubernetes.names import DEFAULT_API_VERSION
+from ..core.parameters.arguments import (
     DEFAULT_CONNECTION_ID,
     check_booleans,
     check_connection_id,
     check_existing_name,
     check_sensor_mode,
 )
-from airflow_provider_spark_operator.core.states.states import ApplicationState
-from airflow_provider_spark_operator.links.spark_application import LINKS
-from airflow_provider_spark_operator.sensors.soft_failure import is_timeout, keep_reasons, skip_failures
+from ..core.states.states import ApplicationState
+from ..links.spark_application import LINKS
+from .soft_failure import is_timeout, keep_reasons, skip_failures
 
 if TYPE_CHECKING:
-    from airflow_provider_spark_operator.links.target import LinkTarget
-    from airflow_provider_spark_operator.sensors.spark_application_runtime import ApplicationWait
+    from ..links.target import LinkTarget
+    from .spark_application_runtime import ApplicationWait
 
 
 class SparkApplicationSensor(BaseSensorOperator):
@@ -121,7 +121,7 @@ class SparkApplicationSensor(BaseSensorOperator):
             self._wait.delete_if_killed()
 
     def _create_wait(self, context: Context) -> "ApplicationWait":
-        from airflow_provider_spark_operator.sensors.spark_application_runtime import ApplicationWait
+        from .spark_application_runtime import ApplicationWait
 
         return ApplicationWait(
             name=self.name,
@@ -141,6 +141,6 @@ def _select_states(expects: str | Iterable[str] | None, api_version: str) -> lis
     """Return the states to wait for. The defaults are valid, so they need no dialect."""
     if expects is None and api_version == DEFAULT_API_VERSION:
         return [str(ApplicationState.SUCCEEDED)]
-    from airflow_provider_spark_operator.sensors.dialect_checks import select_states
+    from .dialect_checks import select_states
 
     return select_states(expects, api_version)

@@ -12,19 +12,19 @@ from typing import Any
 
 from airflow.sdk.types import RuntimeTaskInstanceProtocol
 
-from airflow_provider_spark_operator.airflow_compat import AirflowSensorTimeout
-from airflow_provider_spark_operator.core.kubernetes.times import read_time
-from airflow_provider_spark_operator.exceptions import SparkApplicationDeleted, SparkApplicationError, build_failure
-from airflow_provider_spark_operator.hooks.connection import read_access
-from airflow_provider_spark_operator.hooks.loop import CANCEL_SECONDS, LoopThread
-from airflow_provider_spark_operator.hooks.task_stamp import stamp_of
-from airflow_provider_spark_operator.kube.connection import ClusterAccess
-from airflow_provider_spark_operator.kube.errors import describe_error
-from airflow_provider_spark_operator.links.spark_application import LINKS
-from airflow_provider_spark_operator.links.target import Linked, LinkTarget
-from airflow_provider_spark_operator.links.url import push_links
-from airflow_provider_spark_operator.triggers.event import ApplicationEvent, EventKind
-from airflow_provider_spark_operator.triggers.spark_application import SparkApplicationStateTrigger
+from ..airflow_compat import AirflowSensorTimeout
+from ..core.kubernetes.times import read_time
+from ..exceptions import SparkApplicationDeleted, SparkApplicationError, build_failure
+from ..hooks.connection import read_access
+from ..hooks.loop import CANCEL_SECONDS, LoopThread
+from ..hooks.task_stamp import stamp_of
+from ..kube.connection import ClusterAccess
+from ..kube.errors import describe_error
+from ..links.spark_application import LINKS
+from ..links.target import Linked, LinkTarget
+from ..links.url import push_links
+from ..triggers.event import ApplicationEvent, EventKind
+from ..triggers.spark_application import SparkApplicationStateTrigger
 
 logger = logging.getLogger(__name__)
 

@@ -5,20 +5,20 @@ from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import BaseOperatorLink, BaseSensorOperator, Context
 
-from airflow_provider_spark_operator.airflow_compat import conf, is_of_earlier_try, take_retry_policy
-from airflow_provider_spark_operator.core.parameters.arguments import (
+from ..airflow_compat import conf, is_of_earlier_try, take_retry_policy
+from ..core.parameters.arguments import (
     DEFAULT_CONNECTION_ID,
     check_booleans,
     check_connection_id,
     check_existing_name,
     check_sensor_mode,
 )
-from airflow_provider_spark_operator.links.spark_cluster import CLUSTER_LINKS
-from airflow_provider_spark_operator.sensors.soft_failure import keep_reasons, skip_failures
+from ..links.spark_cluster import CLUSTER_LINKS
+from .soft_failure import keep_reasons, skip_failures
 
 if TYPE_CHECKING:
-    from airflow_provider_spark_operator.links.target import LinkTarget
-    from airflow_provider_spark_operator.sensors.spark_cluster_runtime import ClusterWait
+    from ..links.target import LinkTarget
+    from .spark_cluster_runtime import ClusterWait
 
 
 class SparkClusterSensor(BaseSensorOperator):
@@ -91,7 +91,7 @@ class SparkClusterSensor(BaseSensorOperator):
             return super().resume_execution(next_method, next_kwargs, context)
 
     def _create_wait(self, context: Context) -> "ClusterWait":
-        from airflow_provider_spark_operator.sensors.spark_cluster_runtime import ClusterWait
+        from .spark_cluster_runtime import ClusterWait
 
         return ClusterWait(
             name=self.name,

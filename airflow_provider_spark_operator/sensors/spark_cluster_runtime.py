@@ -7,21 +7,17 @@ from typing import Any
 
 from airflow.sdk.types import RuntimeTaskInstanceProtocol
 
-from airflow_provider_spark_operator.airflow_compat import AirflowSensorTimeout
-from airflow_provider_spark_operator.exceptions import (
-    SparkApplicationError,
-    SparkClusterDeleted,
-    SparkSchedulingFailed,
-)
-from airflow_provider_spark_operator.hooks.connection import read_access
-from airflow_provider_spark_operator.hooks.loop import LoopThread
-from airflow_provider_spark_operator.hooks.task_stamp import stamp_of
-from airflow_provider_spark_operator.kube.connection import ClusterAccess
-from airflow_provider_spark_operator.links.spark_cluster import CLUSTER_LINKS
-from airflow_provider_spark_operator.links.target import Linked, LinkTarget
-from airflow_provider_spark_operator.links.url import push_links
-from airflow_provider_spark_operator.triggers.event import ApplicationEvent, EventKind
-from airflow_provider_spark_operator.triggers.spark_cluster import SparkClusterTrigger
+from ..airflow_compat import AirflowSensorTimeout
+from ..exceptions import SparkApplicationError, SparkClusterDeleted, SparkSchedulingFailed
+from ..hooks.connection import read_access
+from ..hooks.loop import LoopThread
+from ..hooks.task_stamp import stamp_of
+from ..kube.connection import ClusterAccess
+from ..links.spark_cluster import CLUSTER_LINKS
+from ..links.target import Linked, LinkTarget
+from ..links.url import push_links
+from ..triggers.event import ApplicationEvent, EventKind
+from ..triggers.spark_cluster import SparkClusterTrigger
 
 logger = logging.getLogger(__name__)
 

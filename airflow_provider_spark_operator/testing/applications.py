@@ -3,20 +3,14 @@
 from collections.abc import Awaitable, Callable
 from typing import TypeAlias
 
-from airflow_provider_spark_operator.core.dialects.dialect import dialect_of
-from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
-from airflow_provider_spark_operator.core.kubernetes.names import (
-    DRIVER_CONTAINER,
-    EXECUTOR_CONTAINER,
-    LABEL_ROLE,
-    ROLE_DRIVER,
-    ROLE_EXECUTOR,
-)
-from airflow_provider_spark_operator.core.states.states import SuspendReason
-from airflow_provider_spark_operator.testing.lives import StateChange, find_life
-from airflow_provider_spark_operator.testing.log import Log
-from airflow_provider_spark_operator.testing.pods import build_ended_container, build_running_container
-from airflow_provider_spark_operator.testing.target import ScriptTarget
+from ..core.dialects.dialect import dialect_of
+from ..core.kubernetes.json_object import JsonObject
+from ..core.kubernetes.names import DRIVER_CONTAINER, EXECUTOR_CONTAINER, LABEL_ROLE, ROLE_DRIVER, ROLE_EXECUTOR
+from ..core.states.states import SuspendReason
+from .lives import StateChange, find_life
+from .log import Log
+from .pods import build_ended_container, build_running_container
+from .target import ScriptTarget
 
 
 class Application:

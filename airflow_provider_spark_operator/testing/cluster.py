@@ -8,19 +8,20 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Self
 
-from airflow_provider_spark_operator.core.dialects.dialect import APACHE
-from airflow_provider_spark_operator.core.dialects.progress import Phase
-from airflow_provider_spark_operator.core.dialects.record import Dialect
-from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
-from airflow_provider_spark_operator.hooks.loop import LoopThread
-from airflow_provider_spark_operator.testing.applications import Application, Script, succeed
-from airflow_provider_spark_operator.testing.lives import find_life
-from airflow_provider_spark_operator.testing.resources import ScriptedResources
-from airflow_provider_spark_operator.testing.spark_clusters import ScriptedSparkCluster, SparkClusterScript, come_up
 from local_kubernetes.api.kinds.kinds import CUSTOM_RESOURCE_DEFINITIONS, NAMESPACES
 from local_kubernetes.api.server.server import ApiServer
 from local_kubernetes.api.store.registry import KindRegistry
 from local_kubernetes.api.store.store import Store
+
+from ..core.dialects.dialect import APACHE
+from ..core.dialects.progress import Phase
+from ..core.dialects.record import Dialect
+from ..core.kubernetes.json_object import JsonObject
+from ..hooks.loop import LoopThread
+from .applications import Application, Script, succeed
+from .lives import find_life
+from .resources import ScriptedResources
+from .spark_clusters import ScriptedSparkCluster, SparkClusterScript, come_up
 
 NAMESPACE = "jobs"
 DEADLINE = 60.0

@@ -1,7 +1,7 @@
 """The parts of the CustomResourceDefinition of Kubeflow's SparkApplication that tests depend on."""
 
-from airflow_provider_spark_operator.core.dialects import kubeflow
-from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
+from ..core.dialects import kubeflow
+from ..core.kubernetes.json_object import JsonObject
 
 _ROLE: JsonObject = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
 

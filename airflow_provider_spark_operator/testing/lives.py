@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from airflow_provider_spark_operator.core.dialects.dialect import APACHE, KUBEFLOW
-from airflow_provider_spark_operator.core.dialects.record import Dialect
-from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
-from airflow_provider_spark_operator.crds.definitions import build_custom_resource_definitions
-from airflow_provider_spark_operator.testing.definitions import build_kubeflow_definition
+from ..core.dialects.dialect import APACHE, KUBEFLOW
+from ..core.dialects.record import Dialect
+from ..core.kubernetes.json_object import JsonObject
+from ..crds.definitions import build_custom_resource_definitions
+from .definitions import build_kubeflow_definition
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from airflow.models.dagrun import DagRun
     from airflow.sdk import DAG
 
-    from airflow_provider_spark_operator.testing.cluster import ScriptedCluster
+    from .cluster import ScriptedCluster
 
 OPTION = "spark_own_airflow"
 _HOME = pytest.StashKey[Path]()
@@ -88,7 +88,7 @@ def dags_folder(pytestconfig: pytest.Config, airflow_database: None) -> Iterator
 def spark_cluster(monkeypatch: pytest.MonkeyPatch) -> "Iterator[ScriptedCluster]":
     """A `ScriptedCluster`, to which the connection `kubernetes_default` connects."""
     try:
-        from airflow_provider_spark_operator.testing.cluster import ScriptedCluster
+        from .cluster import ScriptedCluster
     except ModuleNotFoundError as error:
         if error.name != "local_kubernetes":
             raise
@@ -146,7 +146,7 @@ def run_spark_dag(dags_folder: Path) -> RunSparkDag:
 
 
 def _parse_dag(file: Path, folder: Path, dag_id: str | None) -> "DAG":
-    from airflow_provider_spark_operator.airflow_compat import load_dag_bag
+    from ..airflow_compat import load_dag_bag
 
     bag = load_dag_bag(file, folder)
     if bag.import_errors:

@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime
 
-from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
+from ..core.kubernetes.json_object import JsonObject
 
 IMAGE = "spark:4.3.0"
 

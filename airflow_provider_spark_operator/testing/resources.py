@@ -4,13 +4,14 @@ from collections.abc import AsyncIterator, Callable
 from datetime import UTC, datetime
 from typing import Any
 
-from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
-from airflow_provider_spark_operator.testing.log import Log
-from airflow_provider_spark_operator.testing.pods import IMAGE, build_ended_pod_status, build_running_pod_status
 from local_kubernetes.api.kinds.kinds import EVENTS, PODS
 from local_kubernetes.api.kinds.status import ApiStatusError
 from local_kubernetes.api.store.registry import KindRegistry
 from local_kubernetes.api.store.store import Store
+
+from ..core.kubernetes.json_object import JsonObject
+from .log import Log
+from .pods import IMAGE, build_ended_pod_status, build_running_pod_status
 
 
 class ScriptedResources:

@@ -4,15 +4,10 @@ from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 from typing import TypeAlias
 
-from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
-from airflow_provider_spark_operator.core.kubernetes.names import (
-    LABEL_CLUSTER_NAME,
-    LABEL_ROLE,
-    ROLE_MASTER,
-    ROLE_WORKER,
-)
-from airflow_provider_spark_operator.testing.pods import build_running_container
-from airflow_provider_spark_operator.testing.target import ScriptTarget
+from ..core.kubernetes.json_object import JsonObject
+from ..core.kubernetes.names import LABEL_CLUSTER_NAME, LABEL_ROLE, ROLE_MASTER, ROLE_WORKER
+from .pods import build_running_container
+from .target import ScriptTarget
 
 
 class ScriptedSparkCluster:

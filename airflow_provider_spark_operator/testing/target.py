@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from typing import Protocol
 
-from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
-from airflow_provider_spark_operator.testing.log import Log
+from ..core.kubernetes.json_object import JsonObject
+from .log import Log
 
 
 class ScriptTarget(Protocol):

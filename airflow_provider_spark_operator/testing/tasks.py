@@ -6,8 +6,8 @@ from uuid import UUID, uuid4
 from airflow.sdk import BaseOperator
 from airflow.triggers.base import BaseTrigger
 
-from airflow_provider_spark_operator.airflow_compat import TaskDeferred, deserialize, import_string, serialize
-from airflow_provider_spark_operator.hooks.loop import LoopThread
+from ..airflow_compat import TaskDeferred, deserialize, import_string, serialize
+from ..hooks.loop import LoopThread
 
 _FIRING_SECONDS = 60.0
 

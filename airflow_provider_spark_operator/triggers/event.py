@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass, field, fields
 from enum import StrEnum
 from typing import Any
 
-from airflow_provider_spark_operator.core.kubernetes.names import DEFAULT_API_VERSION
+from ..core.kubernetes.names import DEFAULT_API_VERSION
 
 FORMAT_VERSION = 1
 _TUPLES = ("log_lines", "out_of_memory")

@@ -5,11 +5,11 @@ from collections.abc import Awaitable, Callable, Mapping
 
 from asgiref.sync import sync_to_async
 
-from airflow_provider_spark_operator.follow.access.outage_tolerance import retry
-from airflow_provider_spark_operator.follow.access.reference import ApplicationReference
-from airflow_provider_spark_operator.follow.submission.cancel import CancelOutcome, describe_outcome
-from airflow_provider_spark_operator.follow.submission.stamp import TaskStamp
-from airflow_provider_spark_operator.triggers.task_instance import LEFT_RUNNING, Fate, read_fate_of_deferred
+from ..follow.access.outage_tolerance import retry
+from ..follow.access.reference import ApplicationReference
+from ..follow.submission.cancel import CancelOutcome, describe_outcome
+from ..follow.submission.stamp import TaskStamp
+from .task_instance import LEFT_RUNNING, Fate, read_fate_of_deferred
 
 
 async def delete_if_killed(

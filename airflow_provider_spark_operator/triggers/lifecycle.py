@@ -12,9 +12,9 @@ from typing import Any
 
 from airflow.triggers.base import BaseTrigger, TriggerEvent
 
-from airflow_provider_spark_operator.airflow_compat import HAS_ON_KILL
-from airflow_provider_spark_operator.triggers.event import ApplicationEvent
-from airflow_provider_spark_operator.triggers.triggerer import find_runner
+from ..airflow_compat import HAS_ON_KILL
+from .event import ApplicationEvent
+from .triggerer import find_runner
 
 logger = logging.getLogger(__name__)
 

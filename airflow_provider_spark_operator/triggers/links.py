@@ -7,9 +7,9 @@ from typing import TypeAlias
 
 from airflow.sdk.bases.xcom import BaseXCom
 
-from airflow_provider_spark_operator.follow.submission.stamp import TaskStamp
-from airflow_provider_spark_operator.links.target import LinkTarget
-from airflow_provider_spark_operator.links.url import TargetLink, list_urls
+from ..follow.submission.stamp import TaskStamp
+from ..links.target import LinkTarget
+from ..links.url import TargetLink, list_urls
 
 logger = logging.getLogger(__name__)
 

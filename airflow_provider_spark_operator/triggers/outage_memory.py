@@ -6,8 +6,8 @@ from typing import Any
 from airflow.sdk.bases.xcom import BaseXCom
 from asgiref.sync import sync_to_async
 
-from airflow_provider_spark_operator.follow.access.outage_tolerance import OUTAGE_MEMORY, OutageMemory, OutageTimes
-from airflow_provider_spark_operator.follow.submission.stamp import TaskStamp
+from ..follow.access.outage_tolerance import OUTAGE_MEMORY, OutageMemory, OutageTimes
+from ..follow.submission.stamp import TaskStamp
 
 logger = logging.getLogger(__name__)
 

@@ -1,9 +1,9 @@
 """Describe the end of waiting for an application as the event that its task receives."""
 
-from airflow_provider_spark_operator.follow.watching.wait import Conclusion, ReachedState
-from airflow_provider_spark_operator.hooks.verdict import build_verdict, compute_seconds_per_state
-from airflow_provider_spark_operator.links.link_target import build_link_target
-from airflow_provider_spark_operator.triggers.event import ApplicationEvent, EventKind
+from ..follow.watching.wait import Conclusion, ReachedState
+from ..hooks.verdict import build_verdict, compute_seconds_per_state
+from ..links.link_target import build_link_target
+from .event import ApplicationEvent, EventKind
 
 
 def describe_end(conclusion: Conclusion) -> ApplicationEvent:

@@ -4,11 +4,11 @@ import logging
 from collections.abc import Sequence
 from dataclasses import replace
 
-from airflow_provider_spark_operator.core.log.secret_values import Redaction, SecretPlace, read_secrets
-from airflow_provider_spark_operator.follow.access.reference import ApplicationReference
-from airflow_provider_spark_operator.follow.watching.watch import WatchHub
-from airflow_provider_spark_operator.hooks.task_log import RedactedLogger
-from airflow_provider_spark_operator.triggers.event import ApplicationEvent
+from ..core.log.secret_values import Redaction, SecretPlace, read_secrets
+from ..follow.access.reference import ApplicationReference
+from ..follow.watching.watch import WatchHub
+from ..hooks.task_log import RedactedLogger
+from .event import ApplicationEvent
 
 
 class ResourceSecrets:

@@ -9,8 +9,8 @@ import time
 from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
-from airflow_provider_spark_operator.hooks.connection import async_read_access
-from airflow_provider_spark_operator.kube.connection import ClusterAccess
+from ..hooks.connection import async_read_access
+from ..kube.connection import ClusterAccess
 
 # Longer than a burst of starts needs. A client whose connection has changed reads the connection itself.
 _FRESH_SECONDS = 60.0

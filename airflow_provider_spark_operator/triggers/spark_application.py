@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 from airflow.triggers.base import BaseTrigger, TriggerEvent
 
-from airflow_provider_spark_operator.core.kubernetes.names import DEFAULT_API_VERSION
-from airflow_provider_spark_operator.triggers.event import ApplicationEvent
-from airflow_provider_spark_operator.triggers.lifecycle import FORMAT_VERSION, Lifecycle
+from ..core.kubernetes.names import DEFAULT_API_VERSION
+from .event import ApplicationEvent
+from .lifecycle import FORMAT_VERSION, Lifecycle
 
 if TYPE_CHECKING:
-    from airflow_provider_spark_operator.kube.connection import ClusterAccess
-    from airflow_provider_spark_operator.triggers.links import ShowLinks
-    from airflow_provider_spark_operator.triggers.spark_application_runtime import ApplicationWatch, StateWatch
+    from ..kube.connection import ClusterAccess
+    from .links import ShowLinks
+    from .spark_application_runtime import ApplicationWatch, StateWatch
 
 
 class SparkApplicationTrigger(BaseTrigger):
@@ -107,7 +107,7 @@ class SparkApplicationTrigger(BaseTrigger):
 
     @cached_property
     def _watch(self) -> "ApplicationWatch":
-        from airflow_provider_spark_operator.triggers.spark_application_runtime import build_application_watch
+        from .spark_application_runtime import build_application_watch
 
         return build_application_watch(
             namespace=self.namespace,
@@ -213,7 +213,7 @@ class SparkApplicationStateTrigger(BaseTrigger):
 
     @cached_property
     def _watch(self) -> "StateWatch":
-        from airflow_provider_spark_operator.triggers.spark_application_runtime import build_state_watch
+        from .spark_application_runtime import build_state_watch
 
         return build_state_watch(
             name=self.name,

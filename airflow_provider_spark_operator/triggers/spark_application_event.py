@@ -8,12 +8,12 @@ from typing import Any, Final
 
 from airflow.triggers.base import BaseEventTrigger, TriggerEvent
 
-from airflow_provider_spark_operator.airflow_compat import read_asset_stores
-from airflow_provider_spark_operator.core.kubernetes.kubernetes_names import NAMESPACE_RULE, is_namespace
-from airflow_provider_spark_operator.core.kubernetes.label_selector import parse_label_selector
-from airflow_provider_spark_operator.core.kubernetes.names import DEFAULT_API_VERSION, DELIVERY_KEY_PREFIX
-from airflow_provider_spark_operator.core.kubernetes.problems import InvalidResource
-from airflow_provider_spark_operator.core.parameters.arguments import DEFAULT_CONNECTION_ID
+from ..airflow_compat import read_asset_stores
+from ..core.kubernetes.kubernetes_names import NAMESPACE_RULE, is_namespace
+from ..core.kubernetes.label_selector import parse_label_selector
+from ..core.kubernetes.names import DEFAULT_API_VERSION, DELIVERY_KEY_PREFIX
+from ..core.kubernetes.problems import InvalidResource
+from ..core.parameters.arguments import DEFAULT_CONNECTION_ID
 
 OUTCOMES: Final = ("succeeded", "failed", "application", "infrastructure", "scheduling")
 _EVERY_END: Final = ("failed", "succeeded")
@@ -78,8 +78,8 @@ class SparkApplicationEventTrigger(BaseEventTrigger):
 
     async def run(self) -> AsyncIterator[TriggerEvent]:
         """Wait for applications to end, and fire an event for each. Never ends."""
-        from airflow_provider_spark_operator.triggers.delivery_record import open_record
-        from airflow_provider_spark_operator.triggers.spark_application_event_runtime import CompletionWatch
+        from .delivery_record import open_record
+        from .spark_application_event_runtime import CompletionWatch
 
         watch = CompletionWatch(
             namespace=self.namespace,
@@ -124,7 +124,7 @@ class SparkApplicationEventTrigger(BaseEventTrigger):
             raise InvalidTrigger(str(error)) from None
         if self.api_version != DEFAULT_API_VERSION:
             # The dialects take about 15 ms to load.
-            from airflow_provider_spark_operator.core.dialects.dialect import find_api_version_problem
+            from ..core.dialects.dialect import find_api_version_problem
 
             problem = find_api_version_problem(self.api_version)
             if problem:

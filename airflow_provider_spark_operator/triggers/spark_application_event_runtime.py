@@ -12,22 +12,18 @@ from typing import Any
 
 from airflow.sdk.exceptions import AirflowRuntimeError
 
-from airflow_provider_spark_operator.airflow_compat import AirflowException
-from airflow_provider_spark_operator.core.kubernetes.label_selector import parse_label_selector
-from airflow_provider_spark_operator.core.kubernetes.names import DELIVERY_KEY
-from airflow_provider_spark_operator.core.verdict.verdict import Outcome
-from airflow_provider_spark_operator.follow.access.reference import resource_of
-from airflow_provider_spark_operator.follow.ending.completion import Completion
-from airflow_provider_spark_operator.follow.watching.completion_feed import (
-    CompletionFeed,
-    CompletionInbox,
-    receive_completions,
-)
-from airflow_provider_spark_operator.follow.watching.shared_watch import share_hub
-from airflow_provider_spark_operator.kube.backoff import Backoff
-from airflow_provider_spark_operator.kube.errors import ConfigurationError, KubeError
-from airflow_provider_spark_operator.triggers.delivery_record import DeliveryRecord
-from airflow_provider_spark_operator.triggers.shared_access import share_access
+from ..airflow_compat import AirflowException
+from ..core.kubernetes.label_selector import parse_label_selector
+from ..core.kubernetes.names import DELIVERY_KEY
+from ..core.verdict.verdict import Outcome
+from ..follow.access.reference import resource_of
+from ..follow.ending.completion import Completion
+from ..follow.watching.completion_feed import CompletionFeed, CompletionInbox, receive_completions
+from ..follow.watching.shared_watch import share_hub
+from ..kube.backoff import Backoff
+from ..kube.errors import ConfigurationError, KubeError
+from .delivery_record import DeliveryRecord
+from .shared_access import share_access
 
 logger = logging.getLogger(__name__)
 

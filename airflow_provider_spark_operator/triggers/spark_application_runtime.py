@@ -11,21 +11,21 @@ from typing import Any
 
 from asgiref.sync import sync_to_async
 
-from airflow_provider_spark_operator.airflow_compat import AirflowException
-from airflow_provider_spark_operator.core.dialects.dialect import read_progress
-from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
-from airflow_provider_spark_operator.core.log.secret_values import SecretPlace
-from airflow_provider_spark_operator.follow.access.errors import ApplicationDeleted
-from airflow_provider_spark_operator.follow.access.outage_tolerance import retry
-from airflow_provider_spark_operator.follow.access.reference import ApplicationReference, resource_of
-from airflow_provider_spark_operator.follow.access.versions import choose_served_version
-from airflow_provider_spark_operator.follow.logs.logs import LogPosition
-from airflow_provider_spark_operator.follow.narration.narrator import Narration
-from airflow_provider_spark_operator.follow.narration.obstacles import WaitState
-from airflow_provider_spark_operator.follow.submission.cancel import CancelOutcome, cancel, cancel_run, describe_outcome
-from airflow_provider_spark_operator.follow.submission.stamp import TaskStamp, owner_of
-from airflow_provider_spark_operator.follow.watching.shared_watch import share_hub
-from airflow_provider_spark_operator.follow.watching.wait import (
+from ..airflow_compat import AirflowException
+from ..core.dialects.dialect import read_progress
+from ..core.kubernetes.json_object import JsonObject
+from ..core.log.secret_values import SecretPlace
+from ..follow.access.errors import ApplicationDeleted
+from ..follow.access.outage_tolerance import retry
+from ..follow.access.reference import ApplicationReference, resource_of
+from ..follow.access.versions import choose_served_version
+from ..follow.logs.logs import LogPosition
+from ..follow.narration.narrator import Narration
+from ..follow.narration.obstacles import WaitState
+from ..follow.submission.cancel import CancelOutcome, cancel, cancel_run, describe_outcome
+from ..follow.submission.stamp import TaskStamp, owner_of
+from ..follow.watching.shared_watch import share_hub
+from ..follow.watching.wait import (
     ReachedState,
     compute_seconds_until,
     read_end,
@@ -33,23 +33,23 @@ from airflow_provider_spark_operator.follow.watching.wait import (
     wait_for_end,
     wait_for_state,
 )
-from airflow_provider_spark_operator.follow.watching.watch import WatchHub
-from airflow_provider_spark_operator.hooks.connection import async_read_access
-from airflow_provider_spark_operator.hooks.task_log import TaskLog, read_driver_log_options
-from airflow_provider_spark_operator.kube.connection import ClusterAccess
-from airflow_provider_spark_operator.kube.errors import ConfigurationError, KubeError, describe_error
-from airflow_provider_spark_operator.kube.resources import ResourceType
-from airflow_provider_spark_operator.links.link_target import build_link_target
-from airflow_provider_spark_operator.links.spark_application import LINKS
-from airflow_provider_spark_operator.links.target import LinkTarget
-from airflow_provider_spark_operator.triggers.event import ApplicationEvent, EventKind
-from airflow_provider_spark_operator.triggers.kill import delete_and_log, delete_if_killed
-from airflow_provider_spark_operator.triggers.lifecycle import LAST_READ_SECONDS
-from airflow_provider_spark_operator.triggers.links import ShowLinks, build_link_storage
-from airflow_provider_spark_operator.triggers.outage_memory import remember_outages
-from airflow_provider_spark_operator.triggers.outcome import describe_end, describe_state
-from airflow_provider_spark_operator.triggers.resource_secrets import ResourceSecrets
-from airflow_provider_spark_operator.triggers.task_instance import Fate, read_fate
+from ..follow.watching.watch import WatchHub
+from ..hooks.connection import async_read_access
+from ..hooks.task_log import TaskLog, read_driver_log_options
+from ..kube.connection import ClusterAccess
+from ..kube.errors import ConfigurationError, KubeError, describe_error
+from ..kube.resources import ResourceType
+from ..links.link_target import build_link_target
+from ..links.spark_application import LINKS
+from ..links.target import LinkTarget
+from .event import ApplicationEvent, EventKind
+from .kill import delete_and_log, delete_if_killed
+from .lifecycle import LAST_READ_SECONDS
+from .links import ShowLinks, build_link_storage
+from .outage_memory import remember_outages
+from .outcome import describe_end, describe_state
+from .resource_secrets import ResourceSecrets
+from .task_instance import Fate, read_fate
 
 logger = logging.getLogger(__name__)
 

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 from airflow.triggers.base import BaseTrigger, TriggerEvent
 
-from airflow_provider_spark_operator.core.kubernetes.names import DEFAULT_API_VERSION
-from airflow_provider_spark_operator.triggers.event import ApplicationEvent
-from airflow_provider_spark_operator.triggers.lifecycle import FORMAT_VERSION, Lifecycle
+from ..core.kubernetes.names import DEFAULT_API_VERSION
+from .event import ApplicationEvent
+from .lifecycle import FORMAT_VERSION, Lifecycle
 
 if TYPE_CHECKING:
-    from airflow_provider_spark_operator.kube.connection import ClusterAccess
-    from airflow_provider_spark_operator.triggers.links import ShowLinks
-    from airflow_provider_spark_operator.triggers.spark_cluster_runtime import ClusterWatch
+    from ..kube.connection import ClusterAccess
+    from .links import ShowLinks
+    from .spark_cluster_runtime import ClusterWatch
 
 
 class SparkClusterTrigger(BaseTrigger):
@@ -109,7 +109,7 @@ class SparkClusterTrigger(BaseTrigger):
 
     @cached_property
     def _watch(self) -> "ClusterWatch":
-        from airflow_provider_spark_operator.triggers.spark_cluster_runtime import ClusterWatch
+        from .spark_cluster_runtime import ClusterWatch
 
         return ClusterWatch(
             name=self.name,

@@ -12,34 +12,29 @@ from typing import Any
 
 from asgiref.sync import sync_to_async
 
-from airflow_provider_spark_operator.airflow_compat import AirflowException
-from airflow_provider_spark_operator.core.log.secret_values import SecretPlace
-from airflow_provider_spark_operator.core.states.reasons import CLUSTER_NOT_READY
-from airflow_provider_spark_operator.follow.access.errors import ApplicationDeleted
-from airflow_provider_spark_operator.follow.access.reference import ApplicationReference, resource_of
-from airflow_provider_spark_operator.follow.access.versions import choose_served_version
-from airflow_provider_spark_operator.follow.submission.cancel import CancelOutcome, cancel
-from airflow_provider_spark_operator.follow.submission.stamp import TaskStamp
-from airflow_provider_spark_operator.follow.watching.cluster_ready import (
-    ClusterFailed,
-    ClusterNotReady,
-    read_readiness,
-    wait_until_ready,
-)
-from airflow_provider_spark_operator.follow.watching.shared_watch import share_hub
-from airflow_provider_spark_operator.follow.watching.wait import compute_seconds_until, wait_for_appearance
-from airflow_provider_spark_operator.follow.watching.watch import WatchHub
-from airflow_provider_spark_operator.hooks.connection import async_read_access
-from airflow_provider_spark_operator.kube.connection import ClusterAccess
-from airflow_provider_spark_operator.kube.errors import ConfigurationError, KubeError, describe_error
-from airflow_provider_spark_operator.kube.resources import SPARK_CLUSTERS, ResourceType
-from airflow_provider_spark_operator.links.spark_cluster import CLUSTER_LINKS, build_cluster_target
-from airflow_provider_spark_operator.triggers.event import ApplicationEvent, EventKind
-from airflow_provider_spark_operator.triggers.kill import delete_and_log, delete_if_killed
-from airflow_provider_spark_operator.triggers.lifecycle import LAST_READ_SECONDS
-from airflow_provider_spark_operator.triggers.links import ShowLinks, build_link_storage
-from airflow_provider_spark_operator.triggers.outage_memory import remember_outages
-from airflow_provider_spark_operator.triggers.resource_secrets import ResourceSecrets
+from ..airflow_compat import AirflowException
+from ..core.log.secret_values import SecretPlace
+from ..core.states.reasons import CLUSTER_NOT_READY
+from ..follow.access.errors import ApplicationDeleted
+from ..follow.access.reference import ApplicationReference, resource_of
+from ..follow.access.versions import choose_served_version
+from ..follow.submission.cancel import CancelOutcome, cancel
+from ..follow.submission.stamp import TaskStamp
+from ..follow.watching.cluster_ready import ClusterFailed, ClusterNotReady, read_readiness, wait_until_ready
+from ..follow.watching.shared_watch import share_hub
+from ..follow.watching.wait import compute_seconds_until, wait_for_appearance
+from ..follow.watching.watch import WatchHub
+from ..hooks.connection import async_read_access
+from ..kube.connection import ClusterAccess
+from ..kube.errors import ConfigurationError, KubeError, describe_error
+from ..kube.resources import SPARK_CLUSTERS, ResourceType
+from ..links.spark_cluster import CLUSTER_LINKS, build_cluster_target
+from .event import ApplicationEvent, EventKind
+from .kill import delete_and_log, delete_if_killed
+from .lifecycle import LAST_READ_SECONDS
+from .links import ShowLinks, build_link_storage
+from .outage_memory import remember_outages
+from .resource_secrets import ResourceSecrets
 
 logger = logging.getLogger(__name__)
 

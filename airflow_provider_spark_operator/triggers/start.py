@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 from airflow.sdk import Context
 from airflow.triggers.base import BaseTrigger, TriggerEvent
 
-from airflow_provider_spark_operator.core.parameters.pending import with_placeholders
-from airflow_provider_spark_operator.triggers.lifecycle import FORMAT_VERSION, Lifecycle
+from ..core.parameters.pending import with_placeholders
+from .lifecycle import FORMAT_VERSION, Lifecycle
 
 if TYPE_CHECKING:
     import jinja2
 
-    from airflow_provider_spark_operator.triggers.start_runtime import SubmissionWatch
+    from .start_runtime import SubmissionWatch
 
 
 class SparkApplicationStartTrigger(BaseTrigger):
@@ -88,7 +88,7 @@ class SparkApplicationStartTrigger(BaseTrigger):
     @cached_property
     def _watch(self) -> "SubmissionWatch":
         # The templates are rendered by now, and the triggerer has set the task instance.
-        from airflow_provider_spark_operator.triggers.start_runtime import SubmissionWatch
+        from .start_runtime import SubmissionWatch
 
         return SubmissionWatch(
             application=self.application,

@@ -14,27 +14,27 @@ from airflow.sdk.exceptions import AirflowRuntimeError
 from airflow.sdk.types import RuntimeTaskInstanceProtocol
 from asgiref.sync import sync_to_async
 
-from airflow_provider_spark_operator.airflow_compat import AirflowException, AirflowFailException, mask_secrets
-from airflow_provider_spark_operator.core.log.secret_values import find_secret_places
-from airflow_provider_spark_operator.core.parameters.arguments import IfExists
-from airflow_provider_spark_operator.exceptions import SparkApplicationError
-from airflow_provider_spark_operator.follow.access.reference import ApplicationReference, resource_of
-from airflow_provider_spark_operator.follow.submission.cancel import CancelOutcome, cancel_try
-from airflow_provider_spark_operator.follow.submission.stamp import TaskStamp
-from airflow_provider_spark_operator.follow.submission.submit import Submission, submit
-from airflow_provider_spark_operator.follow.watching.shared_watch import share_hub
-from airflow_provider_spark_operator.hooks.connection import async_read_access
-from airflow_provider_spark_operator.hooks.errors import translate_errors
-from airflow_provider_spark_operator.hooks.invalid_resource import fail_if_invalid
-from airflow_provider_spark_operator.hooks.task_stamp import stamp_of
-from airflow_provider_spark_operator.kube.connection import ClusterAccess
-from airflow_provider_spark_operator.triggers.event import ApplicationEvent, EventKind
-from airflow_provider_spark_operator.triggers.kill import delete_if_killed
-from airflow_provider_spark_operator.triggers.resource_secrets import ResourceSecrets
-from airflow_provider_spark_operator.triggers.shared_access import share_access
-from airflow_provider_spark_operator.triggers.spark_application_runtime import ApplicationWatch
-from airflow_provider_spark_operator.triggers.task_instance import is_deferred
-from airflow_provider_spark_operator.triggers.triggerer import find_runner
+from ..airflow_compat import AirflowException, AirflowFailException, mask_secrets
+from ..core.log.secret_values import find_secret_places
+from ..core.parameters.arguments import IfExists
+from ..exceptions import SparkApplicationError
+from ..follow.access.reference import ApplicationReference, resource_of
+from ..follow.submission.cancel import CancelOutcome, cancel_try
+from ..follow.submission.stamp import TaskStamp
+from ..follow.submission.submit import Submission, submit
+from ..follow.watching.shared_watch import share_hub
+from ..hooks.connection import async_read_access
+from ..hooks.errors import translate_errors
+from ..hooks.invalid_resource import fail_if_invalid
+from ..hooks.task_stamp import stamp_of
+from ..kube.connection import ClusterAccess
+from .event import ApplicationEvent, EventKind
+from .kill import delete_if_killed
+from .resource_secrets import ResourceSecrets
+from .shared_access import share_access
+from .spark_application_runtime import ApplicationWatch
+from .task_instance import is_deferred
+from .triggerer import find_runner
 
 logger = logging.getLogger(__name__)
 

@@ -8,13 +8,8 @@ from airflow.sdk.execution_time import task_runner
 from airflow.sdk.execution_time.task_runner import RuntimeTaskInstance
 from pydantic import ValidationError
 
-from airflow_provider_spark_operator.airflow_compat import (
-    REPORTS_LATER_TRIES,
-    GetPreviousTI,
-    PreviousTIResult,
-    TaskInstanceState,
-)
-from airflow_provider_spark_operator.follow.submission.stamp import TaskStamp
+from ..airflow_compat import REPORTS_LATER_TRIES, GetPreviousTI, PreviousTIResult, TaskInstanceState
+from ..follow.submission.stamp import TaskStamp
 
 
 class Fate(Enum):

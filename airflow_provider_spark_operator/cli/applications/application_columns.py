@@ -6,15 +6,15 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Final
 
-from airflow_provider_spark_operator.cli.applications.pod_census import PodCensus
-from airflow_provider_spark_operator.cli.base.styles import style_state
-from airflow_provider_spark_operator.cli.output.row_printer import Column, Table
-from airflow_provider_spark_operator.core.dialects.progress import Phase
-from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
-from airflow_provider_spark_operator.core.kubernetes.times import format_duration
-from airflow_provider_spark_operator.core.report.summary import ApplicationSummary, summarize
-from airflow_provider_spark_operator.core.states.reasons import OUT_OF_MEMORY
-from airflow_provider_spark_operator.core.verdict.verdict import Outcome
+from ...core.dialects.progress import Phase
+from ...core.kubernetes.json_object import JsonObject
+from ...core.kubernetes.times import format_duration
+from ...core.report.summary import ApplicationSummary, summarize
+from ...core.states.reasons import OUT_OF_MEMORY
+from ...core.verdict.verdict import Outcome
+from ..base.styles import style_state
+from ..output.row_printer import Column, Table
+from .pod_census import PodCensus
 
 # In the messages of `core.lifecycle.application`.
 _COUNT: Final = "(executors ready: "

@@ -9,23 +9,23 @@ from typing import Annotated, TypeAlias
 
 import typer
 
-from airflow_provider_spark_operator.cli.base.ages import check_duration
-from airflow_provider_spark_operator.cli.base.errors import print_error, print_note
-from airflow_provider_spark_operator.cli.base.exit_codes import ExitCode
-from airflow_provider_spark_operator.cli.base.program_name import get_program_name
-from airflow_provider_spark_operator.cli.output.progress_line import show_progress
-from airflow_provider_spark_operator.cli.output.terminal import Terminal
-from airflow_provider_spark_operator.core.kubernetes.times import format_duration
-from airflow_provider_spark_operator.core.verdict.verdict import FailureKind, Outcome
-from airflow_provider_spark_operator.follow.access.errors import ApplicationDeleted
-from airflow_provider_spark_operator.follow.access.reference import ApplicationReference
-from airflow_provider_spark_operator.follow.ending.evidence import describe_failure
-from airflow_provider_spark_operator.follow.narration.driver_log import DriverLogOptions
-from airflow_provider_spark_operator.follow.narration.narrator import Narration
-from airflow_provider_spark_operator.follow.narration.obstacles import ATTENDED, WaitState
-from airflow_provider_spark_operator.follow.watching.wait import Conclusion, ReachedState, wait_for_end, wait_for_state
-from airflow_provider_spark_operator.follow.watching.watch import WatchHub
-from airflow_provider_spark_operator.kube.client import KubeClient
+from ...core.kubernetes.times import format_duration
+from ...core.verdict.verdict import FailureKind, Outcome
+from ...follow.access.errors import ApplicationDeleted
+from ...follow.access.reference import ApplicationReference
+from ...follow.ending.evidence import describe_failure
+from ...follow.narration.driver_log import DriverLogOptions
+from ...follow.narration.narrator import Narration
+from ...follow.narration.obstacles import ATTENDED, WaitState
+from ...follow.watching.wait import Conclusion, ReachedState, wait_for_end, wait_for_state
+from ...follow.watching.watch import WatchHub
+from ...kube.client import KubeClient
+from ..base.ages import check_duration
+from ..base.errors import print_error, print_note
+from ..base.exit_codes import ExitCode
+from ..base.program_name import get_program_name
+from ..output.progress_line import show_progress
+from ..output.terminal import Terminal
 
 Timeout: TypeAlias = Annotated[
     str | None,

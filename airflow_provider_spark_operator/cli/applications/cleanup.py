@@ -6,24 +6,24 @@ from typing import Annotated
 
 import typer
 
-from airflow_provider_spark_operator.cli.applications.named_applications import act_on_applications, list_applications
-from airflow_provider_spark_operator.cli.applications.pod_census import PodCensus
-from airflow_provider_spark_operator.cli.base.ages import check_age, parse_duration
-from airflow_provider_spark_operator.cli.base.cluster_client import run_with_client
-from airflow_provider_spark_operator.cli.base.errors import print_error, print_note
-from airflow_provider_spark_operator.cli.base.exit_codes import ExitCode
-from airflow_provider_spark_operator.cli.options.options import AllNamespaces, Context, Kubeconfig, Namespace, Selector
-from airflow_provider_spark_operator.cli.options.state_words import list_state_words, require_states
-from airflow_provider_spark_operator.core.dialects.dialect import list_ended_states
-from airflow_provider_spark_operator.core.dialects.progress import Phase
-from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
-from airflow_provider_spark_operator.core.kubernetes.times import format_duration
-from airflow_provider_spark_operator.core.report.summary import ApplicationSummary
-from airflow_provider_spark_operator.core.verdict.verdict import Outcome
-from airflow_provider_spark_operator.follow.access.reference import ApplicationReference
-from airflow_provider_spark_operator.kube.client import KubeClient
-from airflow_provider_spark_operator.kube.connection import ClusterAccess
-from airflow_provider_spark_operator.kube.errors import Conflict, NotFound
+from ...core.dialects.dialect import list_ended_states
+from ...core.dialects.progress import Phase
+from ...core.kubernetes.json_object import JsonObject
+from ...core.kubernetes.times import format_duration
+from ...core.report.summary import ApplicationSummary
+from ...core.verdict.verdict import Outcome
+from ...follow.access.reference import ApplicationReference
+from ...kube.client import KubeClient
+from ...kube.connection import ClusterAccess
+from ...kube.errors import Conflict, NotFound
+from ..base.ages import check_age, parse_duration
+from ..base.cluster_client import run_with_client
+from ..base.errors import print_error, print_note
+from ..base.exit_codes import ExitCode
+from ..options.options import AllNamespaces, Context, Kubeconfig, Namespace, Selector
+from ..options.state_words import list_state_words, require_states
+from .named_applications import act_on_applications, list_applications
+from .pod_census import PodCensus
 
 EXAMPLES = """
 # List the applications of the current namespace that ended more than seven days ago

@@ -7,25 +7,21 @@ from typing import Annotated
 
 import typer
 
-from airflow_provider_spark_operator.cli.applications.named_applications import (
-    act_on_applications,
-    act_on_names,
-    list_applications,
-)
-from airflow_provider_spark_operator.cli.base.ages import check_duration, parse_duration
-from airflow_provider_spark_operator.cli.base.cluster_client import run_with_client
-from airflow_provider_spark_operator.cli.base.errors import CommandError, print_note
-from airflow_provider_spark_operator.cli.base.exit_codes import ExitCode
-from airflow_provider_spark_operator.cli.base.object_names import require_applications
-from airflow_provider_spark_operator.cli.options.completers import complete_applications
-from airflow_provider_spark_operator.cli.options.options import Context, Kubeconfig, Namespace, Selector
-from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
-from airflow_provider_spark_operator.follow.access.errors import DeletionStuck
-from airflow_provider_spark_operator.follow.access.reference import ApplicationReference
-from airflow_provider_spark_operator.follow.access.requests import wait_until_deleted
-from airflow_provider_spark_operator.kube.client import KubeClient
-from airflow_provider_spark_operator.kube.connection import ClusterAccess
-from airflow_provider_spark_operator.kube.errors import NotFound
+from ...core.kubernetes.json_object import JsonObject
+from ...follow.access.errors import DeletionStuck
+from ...follow.access.reference import ApplicationReference
+from ...follow.access.requests import wait_until_deleted
+from ...kube.client import KubeClient
+from ...kube.connection import ClusterAccess
+from ...kube.errors import NotFound
+from ..base.ages import check_duration, parse_duration
+from ..base.cluster_client import run_with_client
+from ..base.errors import CommandError, print_note
+from ..base.exit_codes import ExitCode
+from ..base.object_names import require_applications
+from ..options.completers import complete_applications
+from ..options.options import Context, Kubeconfig, Namespace, Selector
+from .named_applications import act_on_applications, act_on_names, list_applications
 
 EXAMPLES = """
 # Delete two applications, and wait until they no longer exist

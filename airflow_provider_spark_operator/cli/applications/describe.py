@@ -6,39 +6,34 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from airflow_provider_spark_operator.cli.applications.application_columns import (
-    describe_message,
-    describe_outcome,
-    describe_state,
-    format_optional,
-)
-from airflow_provider_spark_operator.cli.applications.event_rows import TITLES, build_event_row, style_type
-from airflow_provider_spark_operator.cli.base.cluster_client import run_with_client
-from airflow_provider_spark_operator.cli.base.errors import print_error
-from airflow_provider_spark_operator.cli.base.exit_codes import ExitCode
-from airflow_provider_spark_operator.cli.base.program_name import format_command
-from airflow_provider_spark_operator.cli.base.styles import style_state
-from airflow_provider_spark_operator.cli.options.options import ApplicationName, Context, Kubeconfig, Namespace
-from airflow_provider_spark_operator.cli.output.section_printer import SectionPrinter
-from airflow_provider_spark_operator.core.dialects.dialect import dialect_of
-from airflow_provider_spark_operator.core.dialects.progress import Phase
-from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
-from airflow_provider_spark_operator.core.kubernetes.names import ROLE_DRIVER
-from airflow_provider_spark_operator.core.kubernetes.pods import get_object, get_status, get_text, list_objects
-from airflow_provider_spark_operator.core.kubernetes.times import format_duration
-from airflow_provider_spark_operator.core.log.driver_log import clean_line, redact
-from airflow_provider_spark_operator.core.report.executors import select_pods
-from airflow_provider_spark_operator.core.report.recorded_cause import find_recorded_cause
-from airflow_provider_spark_operator.core.report.summary import ApplicationSummary
-from airflow_provider_spark_operator.core.report.timeline import Timeline, build_timeline
-from airflow_provider_spark_operator.core.report.timeline_rows import number_missing
-from airflow_provider_spark_operator.core.verdict.verdict import FailureKind, Outcome, Verdict
-from airflow_provider_spark_operator.follow.access.snapshot import Snapshot, read_snapshot
-from airflow_provider_spark_operator.follow.ending.end import EndUnknown, judge_with_driver, judge_with_pods
-from airflow_provider_spark_operator.follow.ending.evidence import Evidence, gather_evidence
-from airflow_provider_spark_operator.follow.narration.obstacles import describe_wait
-from airflow_provider_spark_operator.kube.client import KubeClient
-from airflow_provider_spark_operator.kube.connection import ClusterAccess
+from ...core.dialects.dialect import dialect_of
+from ...core.dialects.progress import Phase
+from ...core.kubernetes.json_object import JsonObject
+from ...core.kubernetes.names import ROLE_DRIVER
+from ...core.kubernetes.pods import get_object, get_status, get_text, list_objects
+from ...core.kubernetes.times import format_duration
+from ...core.log.driver_log import clean_line, redact
+from ...core.report.executors import select_pods
+from ...core.report.recorded_cause import find_recorded_cause
+from ...core.report.summary import ApplicationSummary
+from ...core.report.timeline import Timeline, build_timeline
+from ...core.report.timeline_rows import number_missing
+from ...core.verdict.verdict import FailureKind, Outcome, Verdict
+from ...follow.access.snapshot import Snapshot, read_snapshot
+from ...follow.ending.end import EndUnknown, judge_with_driver, judge_with_pods
+from ...follow.ending.evidence import Evidence, gather_evidence
+from ...follow.narration.obstacles import describe_wait
+from ...kube.client import KubeClient
+from ...kube.connection import ClusterAccess
+from ..base.cluster_client import run_with_client
+from ..base.errors import print_error
+from ..base.exit_codes import ExitCode
+from ..base.program_name import format_command
+from ..base.styles import style_state
+from ..options.options import ApplicationName, Context, Kubeconfig, Namespace
+from ..output.section_printer import SectionPrinter
+from .application_columns import describe_message, describe_outcome, describe_state, format_optional
+from .event_rows import TITLES, build_event_row, style_type
 
 EXAMPLES = """
 # Why did the application fail?

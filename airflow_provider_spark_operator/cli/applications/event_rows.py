@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Final
 
-from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
-from airflow_provider_spark_operator.core.kubernetes.pods import get_object, get_text
-from airflow_provider_spark_operator.core.kubernetes.times import format_duration, read_last_time
-from airflow_provider_spark_operator.core.log.driver_log import clean_line
+from ...core.kubernetes.json_object import JsonObject
+from ...core.kubernetes.pods import get_object, get_text
+from ...core.kubernetes.times import format_duration, read_last_time
+from ...core.log.driver_log import clean_line
 
 TITLES: Final = ("LAST SEEN", "TYPE", "REASON", "OBJECT", "MESSAGE")
 _LONGEST_MESSAGE: Final = 1000

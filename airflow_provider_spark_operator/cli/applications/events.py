@@ -6,29 +6,22 @@ from typing import Annotated, Final
 
 import typer
 
-from airflow_provider_spark_operator.cli.applications.event_rows import TITLES, build_event_row, style_type
-from airflow_provider_spark_operator.cli.base.cluster_client import run_with_client
-from airflow_provider_spark_operator.cli.base.errors import CommandError, print_error, print_note
-from airflow_provider_spark_operator.cli.base.exit_codes import ExitCode
-from airflow_provider_spark_operator.cli.options.options import (
-    TABLE,
-    ApplicationName,
-    Context,
-    EventOutput,
-    Kubeconfig,
-    Namespace,
-)
-from airflow_provider_spark_operator.cli.output.resource_list import open_list
-from airflow_provider_spark_operator.cli.output.row_printer import RowPrinter
-from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
-from airflow_provider_spark_operator.core.report.summary import has_ended
-from airflow_provider_spark_operator.core.report.timeline import build_timeline
-from airflow_provider_spark_operator.follow.access.requests import read_present
-from airflow_provider_spark_operator.follow.access.snapshot import Snapshot, read_snapshot
-from airflow_provider_spark_operator.kube.client import KubeClient
-from airflow_provider_spark_operator.kube.connection import ClusterAccess
-from airflow_provider_spark_operator.kube.errors import TRANSIENT
-from airflow_provider_spark_operator.kube.resources import EVENTS
+from ...core.kubernetes.json_object import JsonObject
+from ...core.report.summary import has_ended
+from ...core.report.timeline import build_timeline
+from ...follow.access.requests import read_present
+from ...follow.access.snapshot import Snapshot, read_snapshot
+from ...kube.client import KubeClient
+from ...kube.connection import ClusterAccess
+from ...kube.errors import TRANSIENT
+from ...kube.resources import EVENTS
+from ..base.cluster_client import run_with_client
+from ..base.errors import CommandError, print_error, print_note
+from ..base.exit_codes import ExitCode
+from ..options.options import TABLE, ApplicationName, Context, EventOutput, Kubeconfig, Namespace
+from ..output.resource_list import open_list
+from ..output.row_printer import RowPrinter
+from .event_rows import TITLES, build_event_row, style_type
 
 EXAMPLES = """
 # Events of an application and its pods in the current namespace

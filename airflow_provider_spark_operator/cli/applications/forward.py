@@ -3,22 +3,22 @@
 from datetime import UTC, datetime
 from typing import Any
 
-from airflow_provider_spark_operator.cli.applications.local_port import LocalPort, PodPort, Unavailable, get_port
-from airflow_provider_spark_operator.cli.applications.port_forward import Interface, forward
-from airflow_provider_spark_operator.cli.base.cluster_client import run_with_client
-from airflow_provider_spark_operator.cli.base.errors import CommandError
-from airflow_provider_spark_operator.cli.base.exit_codes import ExitCode
-from airflow_provider_spark_operator.cli.base.local_home import find_running_home
-from airflow_provider_spark_operator.cli.base.web_interfaces import read_ui_url
-from airflow_provider_spark_operator.cli.options.options import ApplicationName, Context, Kubeconfig, Namespace
-from airflow_provider_spark_operator.core.dialects.dialect import dialect_of, read_progress
-from airflow_provider_spark_operator.core.dialects.progress import Phase
-from airflow_provider_spark_operator.core.report.summary import summarize
-from airflow_provider_spark_operator.follow.access.find import find_application
-from airflow_provider_spark_operator.follow.access.pods import has_ended, read_driver_pod
-from airflow_provider_spark_operator.follow.access.reference import ApplicationReference
-from airflow_provider_spark_operator.kube.client import KubeClient
-from airflow_provider_spark_operator.kube.connection import ClusterAccess
+from ...core.dialects.dialect import dialect_of, read_progress
+from ...core.dialects.progress import Phase
+from ...core.report.summary import summarize
+from ...follow.access.find import find_application
+from ...follow.access.pods import has_ended, read_driver_pod
+from ...follow.access.reference import ApplicationReference
+from ...kube.client import KubeClient
+from ...kube.connection import ClusterAccess
+from ..base.cluster_client import run_with_client
+from ..base.errors import CommandError
+from ..base.exit_codes import ExitCode
+from ..base.local_home import find_running_home
+from ..base.web_interfaces import read_ui_url
+from ..options.options import ApplicationName, Context, Kubeconfig, Namespace
+from .local_port import LocalPort, PodPort, Unavailable, get_port
+from .port_forward import Interface, forward
 
 EXAMPLES = """
 # Show the Spark UI of an application at http://127.0.0.1:4040

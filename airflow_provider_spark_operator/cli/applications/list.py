@@ -6,34 +6,22 @@ from typing import Annotated
 
 import typer
 
-from airflow_provider_spark_operator.cli.applications.application_columns import (
-    ApplicationFilter,
-    ApplicationTable,
-    Query,
-)
-from airflow_provider_spark_operator.cli.applications.list_watch import watch_applications
-from airflow_provider_spark_operator.cli.applications.pod_census import PodCensus
-from airflow_provider_spark_operator.cli.base.ages import check_age, parse_duration
-from airflow_provider_spark_operator.cli.base.cluster_client import run_with_client
-from airflow_provider_spark_operator.cli.base.errors import print_error, print_note
-from airflow_provider_spark_operator.cli.base.exit_codes import ExitCode
-from airflow_provider_spark_operator.cli.options.options import (
-    TABLE,
-    AllNamespaces,
-    Context,
-    Kubeconfig,
-    Namespace,
-    Output,
-    Selector,
-)
-from airflow_provider_spark_operator.cli.options.state_words import list_state_words, require_states
-from airflow_provider_spark_operator.cli.output.resource_list import open_list
-from airflow_provider_spark_operator.core.dialects.progress import Phase
-from airflow_provider_spark_operator.core.verdict.verdict import Outcome
-from airflow_provider_spark_operator.follow.access.find import list_served_kinds
-from airflow_provider_spark_operator.kube.client import KubeClient
-from airflow_provider_spark_operator.kube.connection import ClusterAccess
-from airflow_provider_spark_operator.kube.errors import Forbidden
+from ...core.dialects.progress import Phase
+from ...core.verdict.verdict import Outcome
+from ...follow.access.find import list_served_kinds
+from ...kube.client import KubeClient
+from ...kube.connection import ClusterAccess
+from ...kube.errors import Forbidden
+from ..base.ages import check_age, parse_duration
+from ..base.cluster_client import run_with_client
+from ..base.errors import print_error, print_note
+from ..base.exit_codes import ExitCode
+from ..options.options import TABLE, AllNamespaces, Context, Kubeconfig, Namespace, Output, Selector
+from ..options.state_words import list_state_words, require_states
+from ..output.resource_list import open_list
+from .application_columns import ApplicationFilter, ApplicationTable, Query
+from .list_watch import watch_applications
+from .pod_census import PodCensus
 
 EXAMPLES = """
 # Applications in the current namespace

@@ -6,18 +6,18 @@ from collections.abc import Sequence
 from contextlib import aclosing
 from typing import TypeAlias
 
-from airflow_provider_spark_operator.cli.applications.application_columns import ApplicationTable, Query
-from airflow_provider_spark_operator.cli.applications.pod_census import PodCensus
-from airflow_provider_spark_operator.cli.base.errors import print_error, print_note
-from airflow_provider_spark_operator.cli.base.exit_codes import ExitCode
-from airflow_provider_spark_operator.cli.options.options import TABLE
-from airflow_provider_spark_operator.cli.output.output import print_resource
-from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
-from airflow_provider_spark_operator.follow.access.find import list_served_kinds
-from airflow_provider_spark_operator.kube.client import KubeClient
-from airflow_provider_spark_operator.kube.errors import Forbidden, KubeError
-from airflow_provider_spark_operator.kube.listwatch import Change, Changed, Listed, list_and_watch
-from airflow_provider_spark_operator.kube.resources import ResourceType
+from ...core.kubernetes.json_object import JsonObject
+from ...follow.access.find import list_served_kinds
+from ...kube.client import KubeClient
+from ...kube.errors import Forbidden, KubeError
+from ...kube.listwatch import Change, Changed, Listed, list_and_watch
+from ...kube.resources import ResourceType
+from ..base.errors import print_error, print_note
+from ..base.exit_codes import ExitCode
+from ..options.options import TABLE
+from ..output.output import print_resource
+from .application_columns import ApplicationTable, Query
+from .pod_census import PodCensus
 
 _Arrivals: TypeAlias = "asyncio.Queue[tuple[ResourceType, Change | Forbidden]]"
 

@@ -9,11 +9,11 @@ from typing import Annotated, Any, TypeAlias
 
 import typer
 
-from airflow_provider_spark_operator.cli.base.errors import CommandError, print_error
-from airflow_provider_spark_operator.cli.base.exit_codes import ExitCode
-from airflow_provider_spark_operator.kube.client import KubeClient
-from airflow_provider_spark_operator.kube.errors import KubeError
-from airflow_provider_spark_operator.kube.port_forward import PortForwardError, forward_connection
+from ...kube.client import KubeClient
+from ...kube.errors import KubeError
+from ...kube.port_forward import PortForwardError, forward_connection
+from ..base.errors import CommandError, print_error
+from ..base.exit_codes import ExitCode
 
 _LOOPBACK = "127.0.0.1"
 _RETRY_SECONDS = 2

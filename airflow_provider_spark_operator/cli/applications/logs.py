@@ -10,28 +10,14 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from airflow_provider_spark_operator.cli.applications.application_end import print_continuation
-from airflow_provider_spark_operator.cli.base.ages import check_duration, parse_duration
-from airflow_provider_spark_operator.cli.base.cluster_client import run_with_client
-from airflow_provider_spark_operator.cli.base.errors import CommandError, print_note
-from airflow_provider_spark_operator.cli.base.exit_codes import ExitCode
-from airflow_provider_spark_operator.cli.options.completers import complete_executors
-from airflow_provider_spark_operator.cli.options.options import (
-    ApplicationName,
-    Context,
-    Kubeconfig,
-    Namespace,
-    require_text,
-)
-from airflow_provider_spark_operator.cli.output.output import open_console
-from airflow_provider_spark_operator.core.dialects.dialect import dialect_of, read_progress
-from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
-from airflow_provider_spark_operator.core.report.attempts import list_attempts
-from airflow_provider_spark_operator.core.report.executors import get_executor_number
-from airflow_provider_spark_operator.follow.access.find import find_application
-from airflow_provider_spark_operator.follow.access.reference import ApplicationReference
-from airflow_provider_spark_operator.follow.access.requests import read_present
-from airflow_provider_spark_operator.follow.logs.attempt_logs import (
+from ...core.dialects.dialect import dialect_of, read_progress
+from ...core.kubernetes.json_object import JsonObject
+from ...core.report.attempts import list_attempts
+from ...core.report.executors import get_executor_number
+from ...follow.access.find import find_application
+from ...follow.access.reference import ApplicationReference
+from ...follow.access.requests import read_present
+from ...follow.logs.attempt_logs import (
     PodLine,
     follow_drivers,
     follow_executors,
@@ -40,9 +26,17 @@ from airflow_provider_spark_operator.follow.logs.attempt_logs import (
     read_executors_of_driver,
     read_logs,
 )
-from airflow_provider_spark_operator.follow.logs.logs import LogStart
-from airflow_provider_spark_operator.kube.client import KubeClient
-from airflow_provider_spark_operator.kube.connection import ClusterAccess
+from ...follow.logs.logs import LogStart
+from ...kube.client import KubeClient
+from ...kube.connection import ClusterAccess
+from ..base.ages import check_duration, parse_duration
+from ..base.cluster_client import run_with_client
+from ..base.errors import CommandError, print_note
+from ..base.exit_codes import ExitCode
+from ..options.completers import complete_executors
+from ..options.options import ApplicationName, Context, Kubeconfig, Namespace, require_text
+from ..output.output import open_console
+from .application_end import print_continuation
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -7,16 +7,16 @@ from typing import Annotated, TypeAlias
 
 import typer
 
-from airflow_provider_spark_operator.cli.base.errors import CommandError, print_error
-from airflow_provider_spark_operator.cli.base.exit_codes import ExitCode
-from airflow_provider_spark_operator.cli.base.object_names import require_applications
-from airflow_provider_spark_operator.cli.options.completers import complete_applications
-from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
-from airflow_provider_spark_operator.follow.access.find import find_application, list_served_kinds
-from airflow_provider_spark_operator.follow.access.reference import ApplicationReference
-from airflow_provider_spark_operator.kube.client import KubeClient
-from airflow_provider_spark_operator.kube.errors import KubeError
-from airflow_provider_spark_operator.kube.resources import ResourceType
+from ...core.kubernetes.json_object import JsonObject
+from ...follow.access.find import find_application, list_served_kinds
+from ...follow.access.reference import ApplicationReference
+from ...kube.client import KubeClient
+from ...kube.errors import KubeError
+from ...kube.resources import ResourceType
+from ..base.errors import CommandError, print_error
+from ..base.exit_codes import ExitCode
+from ..base.object_names import require_applications
+from ..options.completers import complete_applications
 
 # Requests that run at the same time.
 _CONCURRENT = 8

@@ -9,24 +9,19 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Final
 
-from airflow_provider_spark_operator.core.dialects.dialect import DIALECTS, dialect_of, read_progress
-from airflow_provider_spark_operator.core.dialects.progress import Phase
-from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
-from airflow_provider_spark_operator.core.kubernetes.names import (
-    LABEL_APPLICATION_SELECTOR,
-    LABEL_ROLE,
-    ROLE_DRIVER,
-    ROLE_EXECUTOR,
-)
-from airflow_provider_spark_operator.core.kubernetes.pods import get_status, is_pending
-from airflow_provider_spark_operator.core.report.summary import ApplicationSummary, summarize
-from airflow_provider_spark_operator.core.verdict.driver_facts import has_more_facts
-from airflow_provider_spark_operator.core.verdict.obstacles import name_driver_obstacle
-from airflow_provider_spark_operator.follow.access.events import list_stops, list_warnings
-from airflow_provider_spark_operator.follow.narration.controllers import find_lost_controller
-from airflow_provider_spark_operator.kube.client import KubeClient
-from airflow_provider_spark_operator.kube.errors import Forbidden
-from airflow_provider_spark_operator.kube.resources import PODS
+from ...core.dialects.dialect import DIALECTS, dialect_of, read_progress
+from ...core.dialects.progress import Phase
+from ...core.kubernetes.json_object import JsonObject
+from ...core.kubernetes.names import LABEL_APPLICATION_SELECTOR, LABEL_ROLE, ROLE_DRIVER, ROLE_EXECUTOR
+from ...core.kubernetes.pods import get_status, is_pending
+from ...core.report.summary import ApplicationSummary, summarize
+from ...core.verdict.driver_facts import has_more_facts
+from ...core.verdict.obstacles import name_driver_obstacle
+from ...follow.access.events import list_stops, list_warnings
+from ...follow.narration.controllers import find_lost_controller
+from ...kube.client import KubeClient
+from ...kube.errors import Forbidden
+from ...kube.resources import PODS
 
 _APPLICATION_LABELS: Final = frozenset(dialect.application_label for dialect in DIALECTS)
 _LABELS: Final = (LABEL_ROLE, LABEL_APPLICATION_SELECTOR, *_APPLICATION_LABELS)

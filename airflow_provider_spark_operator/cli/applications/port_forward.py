@@ -6,15 +6,15 @@ from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any
 
-from airflow_provider_spark_operator.cli.applications.local_port import FindPort, Unavailable, serve_port
-from airflow_provider_spark_operator.cli.base.errors import CommandError, print_error, print_note
-from airflow_provider_spark_operator.cli.base.exit_codes import ExitCode
-from airflow_provider_spark_operator.follow.access.errors import ApplicationDeleted
-from airflow_provider_spark_operator.follow.access.reference import ApplicationReference
-from airflow_provider_spark_operator.follow.watching.watch import WatchHub
-from airflow_provider_spark_operator.kube.client import KubeClient
-from airflow_provider_spark_operator.kube.errors import Forbidden
-from airflow_provider_spark_operator.kube.resources import PODS
+from ...follow.access.errors import ApplicationDeleted
+from ...follow.access.reference import ApplicationReference
+from ...follow.watching.watch import WatchHub
+from ...kube.client import KubeClient
+from ...kube.errors import Forbidden
+from ...kube.resources import PODS
+from ..base.errors import CommandError, print_error, print_note
+from ..base.exit_codes import ExitCode
+from .local_port import FindPort, Unavailable, serve_port
 
 
 @dataclass(frozen=True)

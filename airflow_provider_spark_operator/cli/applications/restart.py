@@ -8,40 +8,34 @@ from typing import Annotated, Any
 
 import typer
 
-from airflow_provider_spark_operator.cli.applications.application_end import Timeout, Wait, wait_and_report
-from airflow_provider_spark_operator.cli.applications.named_applications import format_name
-from airflow_provider_spark_operator.cli.base.ages import check_duration, parse_duration
-from airflow_provider_spark_operator.cli.base.cluster_client import run_with_client
-from airflow_provider_spark_operator.cli.base.errors import CommandError, print_error, print_note
-from airflow_provider_spark_operator.cli.base.exit_codes import ExitCode
-from airflow_provider_spark_operator.cli.base.program_name import get_program_name
-from airflow_provider_spark_operator.cli.options.options import (
-    ApplicationName,
-    Context,
-    DocumentFormat,
-    Kubeconfig,
-    Namespace,
-)
-from airflow_provider_spark_operator.cli.output.log_records import show_warnings
-from airflow_provider_spark_operator.cli.output.output import print_documents
-from airflow_provider_spark_operator.cli.submission.submission_options import check_assignments
-from airflow_provider_spark_operator.cli.submission.submission_source import assign_values
-from airflow_provider_spark_operator.core.dialects.dialect import read_progress
-from airflow_provider_spark_operator.core.dialects.progress import Phase
-from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
-from airflow_provider_spark_operator.core.kubernetes.manifest import build_manifest
-from airflow_provider_spark_operator.core.report.summary import read_task
-from airflow_provider_spark_operator.follow.access.errors import DeletionStuck, NameTaken
-from airflow_provider_spark_operator.follow.access.find import find_application
-from airflow_provider_spark_operator.follow.access.pods import read_driver_pod
-from airflow_provider_spark_operator.follow.access.reference import ApplicationReference
-from airflow_provider_spark_operator.follow.access.requests import wait_until_deleted
-from airflow_provider_spark_operator.follow.submission.prepare import prepare_document
-from airflow_provider_spark_operator.follow.submission.submit import submit
-from airflow_provider_spark_operator.kube.backoff import Backoff
-from airflow_provider_spark_operator.kube.client import KubeClient
-from airflow_provider_spark_operator.kube.connection import ClusterAccess
-from airflow_provider_spark_operator.kube.errors import AlreadyExists, KubeError
+from ...core.dialects.dialect import read_progress
+from ...core.dialects.progress import Phase
+from ...core.kubernetes.json_object import JsonObject
+from ...core.kubernetes.manifest import build_manifest
+from ...core.report.summary import read_task
+from ...follow.access.errors import DeletionStuck, NameTaken
+from ...follow.access.find import find_application
+from ...follow.access.pods import read_driver_pod
+from ...follow.access.reference import ApplicationReference
+from ...follow.access.requests import wait_until_deleted
+from ...follow.submission.prepare import prepare_document
+from ...follow.submission.submit import submit
+from ...kube.backoff import Backoff
+from ...kube.client import KubeClient
+from ...kube.connection import ClusterAccess
+from ...kube.errors import AlreadyExists, KubeError
+from ..base.ages import check_duration, parse_duration
+from ..base.cluster_client import run_with_client
+from ..base.errors import CommandError, print_error, print_note
+from ..base.exit_codes import ExitCode
+from ..base.program_name import get_program_name
+from ..options.options import ApplicationName, Context, DocumentFormat, Kubeconfig, Namespace
+from ..output.log_records import show_warnings
+from ..output.output import print_documents
+from ..submission.submission_options import check_assignments
+from ..submission.submission_source import assign_values
+from .application_end import Timeout, Wait, wait_and_report
+from .named_applications import format_name
 
 EXAMPLES = """
 # Run an application again

@@ -1,11 +1,11 @@
 """`spark-operator resume`: resume suspended applications."""
 
-from airflow_provider_spark_operator.cli.applications.named_applications import ApplicationNames
-from airflow_provider_spark_operator.cli.applications.suspend import set_all_suspended
-from airflow_provider_spark_operator.cli.base.cluster_client import run_with_client
-from airflow_provider_spark_operator.cli.base.exit_codes import ExitCode
-from airflow_provider_spark_operator.cli.options.options import Context, Kubeconfig, Namespace
-from airflow_provider_spark_operator.kube.connection import ClusterAccess
+from ...kube.connection import ClusterAccess
+from ..base.cluster_client import run_with_client
+from ..base.exit_codes import ExitCode
+from ..options.options import Context, Kubeconfig, Namespace
+from .named_applications import ApplicationNames
+from .suspend import set_all_suspended
 
 EXAMPLES = """
 # Resume a suspended application

@@ -1,39 +1,28 @@
 """`spark-operator status`: the state of an application in one line, and the verdict."""
 
-from airflow_provider_spark_operator.cli.applications.application_columns import (
-    describe_message,
-    describe_outcome,
-    describe_state,
-)
-from airflow_provider_spark_operator.cli.base.cluster_client import run_with_client
-from airflow_provider_spark_operator.cli.base.errors import print_error
-from airflow_provider_spark_operator.cli.base.exit_codes import ExitCode
-from airflow_provider_spark_operator.cli.base.program_name import format_command
-from airflow_provider_spark_operator.cli.options.options import (
-    TEXT,
-    ApplicationName,
-    Context,
-    Kubeconfig,
-    Namespace,
-    TextOutput,
-)
-from airflow_provider_spark_operator.cli.output.output import clean_cell, print_resource
-from airflow_provider_spark_operator.core.kubernetes.names import ROLE_DRIVER
-from airflow_provider_spark_operator.core.kubernetes.pods import get_status, is_pending
-from airflow_provider_spark_operator.core.kubernetes.times import format_duration
-from airflow_provider_spark_operator.core.report.executors import select_pods
-from airflow_provider_spark_operator.core.report.summary import ApplicationSummary, summarize
-from airflow_provider_spark_operator.core.states.reasons import DRIVER_START_TIMED_OUT
-from airflow_provider_spark_operator.core.verdict.driver_facts import has_more_facts, read_name
-from airflow_provider_spark_operator.core.verdict.verdict import Outcome, Verdict
-from airflow_provider_spark_operator.follow.access.events import list_stops, list_warnings
-from airflow_provider_spark_operator.follow.access.find import find_application
-from airflow_provider_spark_operator.follow.access.snapshot import Snapshot, read_snapshot
-from airflow_provider_spark_operator.follow.ending.end import judge_with_driver, judge_with_pods
-from airflow_provider_spark_operator.follow.ending.evidence import gather_evidence
-from airflow_provider_spark_operator.follow.narration.obstacles import describe_wait
-from airflow_provider_spark_operator.kube.client import KubeClient
-from airflow_provider_spark_operator.kube.connection import ClusterAccess
+from ...core.kubernetes.names import ROLE_DRIVER
+from ...core.kubernetes.pods import get_status, is_pending
+from ...core.kubernetes.times import format_duration
+from ...core.report.executors import select_pods
+from ...core.report.summary import ApplicationSummary, summarize
+from ...core.states.reasons import DRIVER_START_TIMED_OUT
+from ...core.verdict.driver_facts import has_more_facts, read_name
+from ...core.verdict.verdict import Outcome, Verdict
+from ...follow.access.events import list_stops, list_warnings
+from ...follow.access.find import find_application
+from ...follow.access.snapshot import Snapshot, read_snapshot
+from ...follow.ending.end import judge_with_driver, judge_with_pods
+from ...follow.ending.evidence import gather_evidence
+from ...follow.narration.obstacles import describe_wait
+from ...kube.client import KubeClient
+from ...kube.connection import ClusterAccess
+from ..base.cluster_client import run_with_client
+from ..base.errors import print_error
+from ..base.exit_codes import ExitCode
+from ..base.program_name import format_command
+from ..options.options import TEXT, ApplicationName, Context, Kubeconfig, Namespace, TextOutput
+from ..output.output import clean_cell, print_resource
+from .application_columns import describe_message, describe_outcome, describe_state
 
 EXAMPLES = """
 # The state of an application in the current namespace

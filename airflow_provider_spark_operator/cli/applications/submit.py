@@ -4,23 +4,19 @@ from typing import Annotated, Any
 
 import typer
 
-from airflow_provider_spark_operator.cli.applications.application_end import Timeout, Wait, wait_and_report
-from airflow_provider_spark_operator.cli.applications.named_applications import format_name
-from airflow_provider_spark_operator.cli.base.ages import parse_duration
-from airflow_provider_spark_operator.cli.base.cluster_client import run_with_client
-from airflow_provider_spark_operator.cli.base.errors import CommandError, print_note
-from airflow_provider_spark_operator.cli.base.exit_codes import ExitCode
-from airflow_provider_spark_operator.cli.options.options import (
-    Context,
-    Kubeconfig,
-    Namespace,
-)
-from airflow_provider_spark_operator.cli.output.log_records import show_warnings
-from airflow_provider_spark_operator.cli.submission.parameter_options import (
-    add_parameter_options,
-    read_parameter_values,
-)
-from airflow_provider_spark_operator.cli.submission.submission_options import (
+from ...core.kubernetes.json_object import JsonObject
+from ...follow.access.errors import NameTaken
+from ...follow.submission.submit import submit
+from ...kube.client import KubeClient
+from ...kube.connection import ClusterAccess
+from ..base.ages import parse_duration
+from ..base.cluster_client import run_with_client
+from ..base.errors import CommandError, print_note
+from ..base.exit_codes import ExitCode
+from ..options.options import Context, Kubeconfig, Namespace
+from ..output.log_records import show_warnings
+from ..submission.parameter_options import add_parameter_options, read_parameter_values
+from ..submission.submission_options import (
     USUAL_KEEP_FAILED_DRIVER,
     ApiVersion,
     Assignments,
@@ -34,16 +30,9 @@ from airflow_provider_spark_operator.cli.submission.submission_options import (
     UploadTo,
     build_settings,
 )
-from airflow_provider_spark_operator.cli.submission.submission_source import (
-    Request,
-    compose_request,
-    describe_taken_name,
-)
-from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
-from airflow_provider_spark_operator.follow.access.errors import NameTaken
-from airflow_provider_spark_operator.follow.submission.submit import submit
-from airflow_provider_spark_operator.kube.client import KubeClient
-from airflow_provider_spark_operator.kube.connection import ClusterAccess
+from ..submission.submission_source import Request, compose_request, describe_taken_name
+from .application_end import Timeout, Wait, wait_and_report
+from .named_applications import format_name
 
 EXAMPLES = """
 # Submit a manifest

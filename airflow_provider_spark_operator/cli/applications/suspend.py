@@ -3,20 +3,20 @@
 import asyncio
 from collections.abc import Sequence
 
-from airflow_provider_spark_operator.cli.applications.named_applications import ApplicationNames, act_on_names
-from airflow_provider_spark_operator.cli.base.cluster_client import run_with_client
-from airflow_provider_spark_operator.cli.base.errors import CommandError
-from airflow_provider_spark_operator.cli.base.exit_codes import ExitCode
-from airflow_provider_spark_operator.cli.options.options import Context, Kubeconfig, Namespace
-from airflow_provider_spark_operator.core.dialects.dialect import dialect_of, read_progress
-from airflow_provider_spark_operator.core.dialects.progress import Phase
-from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
-from airflow_provider_spark_operator.core.verdict.obstacles import ignores_suspension
-from airflow_provider_spark_operator.follow.access.reference import ApplicationReference
-from airflow_provider_spark_operator.follow.submission.suspension import SuspensionNotSupported, set_suspended
-from airflow_provider_spark_operator.kube.backoff import Backoff
-from airflow_provider_spark_operator.kube.client import KubeClient
-from airflow_provider_spark_operator.kube.connection import ClusterAccess
+from ...core.dialects.dialect import dialect_of, read_progress
+from ...core.dialects.progress import Phase
+from ...core.kubernetes.json_object import JsonObject
+from ...core.verdict.obstacles import ignores_suspension
+from ...follow.access.reference import ApplicationReference
+from ...follow.submission.suspension import SuspensionNotSupported, set_suspended
+from ...kube.backoff import Backoff
+from ...kube.client import KubeClient
+from ...kube.connection import ClusterAccess
+from ..base.cluster_client import run_with_client
+from ..base.errors import CommandError
+from ..base.exit_codes import ExitCode
+from ..options.options import Context, Kubeconfig, Namespace
+from .named_applications import ApplicationNames, act_on_names
 
 # An operator reacts within a second, unless it is overloaded.
 REACTION_SECONDS = 15.0

@@ -10,32 +10,19 @@ from typing import Annotated, Final
 import typer
 from rich.text import Text
 
-from airflow_provider_spark_operator.cli.base.cluster_client import run_with_client
-from airflow_provider_spark_operator.cli.base.errors import CommandError, print_error, print_note
-from airflow_provider_spark_operator.cli.base.exit_codes import ExitCode
-from airflow_provider_spark_operator.cli.base.streams import is_unicode
-from airflow_provider_spark_operator.cli.options.options import (
-    ApplicationName,
-    Context,
-    Kubeconfig,
-    Namespace,
-    require_text,
-)
-from airflow_provider_spark_operator.cli.output.output import clean_cell, open_console
-from airflow_provider_spark_operator.core.kubernetes.times import format_duration
-from airflow_provider_spark_operator.core.report.timeline import MarkKind, Timeline, build_timeline
-from airflow_provider_spark_operator.core.report.timeline_picture import draw_timeline
-from airflow_provider_spark_operator.core.report.timeline_rows import (
-    Bar,
-    Group,
-    Tone,
-    build_groups,
-    choose_ticks,
-    describe_timeline,
-)
-from airflow_provider_spark_operator.follow.access.snapshot import read_snapshot
-from airflow_provider_spark_operator.kube.client import KubeClient
-from airflow_provider_spark_operator.kube.connection import ClusterAccess
+from ...core.kubernetes.times import format_duration
+from ...core.report.timeline import MarkKind, Timeline, build_timeline
+from ...core.report.timeline_picture import draw_timeline
+from ...core.report.timeline_rows import Bar, Group, Tone, build_groups, choose_ticks, describe_timeline
+from ...follow.access.snapshot import read_snapshot
+from ...kube.client import KubeClient
+from ...kube.connection import ClusterAccess
+from ..base.cluster_client import run_with_client
+from ..base.errors import CommandError, print_error, print_note
+from ..base.exit_codes import ExitCode
+from ..base.streams import is_unicode
+from ..options.options import ApplicationName, Context, Kubeconfig, Namespace, require_text
+from ..output.output import clean_cell, open_console
 
 EXAMPLES = """
 # Show the timeline on the terminal

@@ -7,30 +7,24 @@ from typing import Annotated, Final
 
 import typer
 
-from airflow_provider_spark_operator.cli.base.cluster_client import run_with_client
-from airflow_provider_spark_operator.cli.base.errors import CommandError, print_note
-from airflow_provider_spark_operator.cli.base.exit_codes import ExitCode
-from airflow_provider_spark_operator.cli.base.object_names import require_application
-from airflow_provider_spark_operator.cli.options.completers import complete_applications
-from airflow_provider_spark_operator.cli.options.options import (
-    AllNamespaces,
-    Context,
-    Kubeconfig,
-    Namespace,
-    PodSelector,
-)
-from airflow_provider_spark_operator.cli.output.output import print_table
-from airflow_provider_spark_operator.core.dialects.dialect import DIALECTS
-from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
-from airflow_provider_spark_operator.core.kubernetes.names import LABEL_ROLE, ROLE_DRIVER, ROLE_EXECUTOR
-from airflow_provider_spark_operator.core.kubernetes.pods import get_status, get_text, read_phase
-from airflow_provider_spark_operator.core.kubernetes.quantities import format_bytes, format_cores
-from airflow_provider_spark_operator.core.report.resources import Resources, add_up, read_requests, read_usage
-from airflow_provider_spark_operator.follow.access.find import find_application
-from airflow_provider_spark_operator.kube.client import KubeClient
-from airflow_provider_spark_operator.kube.connection import ClusterAccess
-from airflow_provider_spark_operator.kube.errors import Forbidden, NotFound, ServerError
-from airflow_provider_spark_operator.kube.resources import POD_METRICS, PODS
+from ...core.dialects.dialect import DIALECTS
+from ...core.kubernetes.json_object import JsonObject
+from ...core.kubernetes.names import LABEL_ROLE, ROLE_DRIVER, ROLE_EXECUTOR
+from ...core.kubernetes.pods import get_status, get_text, read_phase
+from ...core.kubernetes.quantities import format_bytes, format_cores
+from ...core.report.resources import Resources, add_up, read_requests, read_usage
+from ...follow.access.find import find_application
+from ...kube.client import KubeClient
+from ...kube.connection import ClusterAccess
+from ...kube.errors import Forbidden, NotFound, ServerError
+from ...kube.resources import POD_METRICS, PODS
+from ..base.cluster_client import run_with_client
+from ..base.errors import CommandError, print_note
+from ..base.exit_codes import ExitCode
+from ..base.object_names import require_application
+from ..options.completers import complete_applications
+from ..options.options import AllNamespaces, Context, Kubeconfig, Namespace, PodSelector
+from ..output.output import print_table
 
 EXAMPLES = """
 # Executors, cores and memory of the applications in the current namespace

@@ -6,18 +6,18 @@ from typing import Annotated
 
 import typer
 
-from airflow_provider_spark_operator.cli.applications.application_end import Timeout, Wait, wait_and_report
-from airflow_provider_spark_operator.cli.base.ages import parse_duration
-from airflow_provider_spark_operator.cli.base.cluster_client import run_with_client
-from airflow_provider_spark_operator.cli.base.errors import CommandError
-from airflow_provider_spark_operator.cli.base.exit_codes import ExitCode
-from airflow_provider_spark_operator.cli.options.options import ApplicationName, Context, Kubeconfig, Namespace
-from airflow_provider_spark_operator.cli.options.state_words import list_state_words, require_states
-from airflow_provider_spark_operator.core.dialects.dialect import dialect_of
-from airflow_provider_spark_operator.follow.access.find import find_application
-from airflow_provider_spark_operator.follow.access.reference import ApplicationReference
-from airflow_provider_spark_operator.kube.client import KubeClient
-from airflow_provider_spark_operator.kube.connection import ClusterAccess
+from ...core.dialects.dialect import dialect_of
+from ...follow.access.find import find_application
+from ...follow.access.reference import ApplicationReference
+from ...kube.client import KubeClient
+from ...kube.connection import ClusterAccess
+from ..base.ages import parse_duration
+from ..base.cluster_client import run_with_client
+from ..base.errors import CommandError
+from ..base.exit_codes import ExitCode
+from ..options.options import ApplicationName, Context, Kubeconfig, Namespace
+from ..options.state_words import list_state_words, require_states
+from .application_end import Timeout, Wait, wait_and_report
 
 EXAMPLES = """
 # Wait for the end; the exit code tells how the application ended

@@ -3,10 +3,10 @@
 from collections.abc import Callable, Coroutine
 from typing import Any
 
-from airflow_provider_spark_operator.cli.base.exit_codes import ExitCode
-from airflow_provider_spark_operator.cli.base.signals import GRACE_SECONDS, run_until_signal
-from airflow_provider_spark_operator.kube.client import KubeClient
-from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
+from ...kube.client import KubeClient
+from ...kube.connection import ClusterAccess, open_client
+from .exit_codes import ExitCode
+from .signals import GRACE_SECONDS, run_until_signal
 
 
 def run_with_client(access: ClusterAccess, main: Callable[[KubeClient], Coroutine[Any, Any, ExitCode]]) -> ExitCode:

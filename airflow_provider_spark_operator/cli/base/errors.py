@@ -4,9 +4,9 @@ import os
 import sys
 from typing import TextIO
 
-from airflow_provider_spark_operator.cli.base.exit_codes import ExitCode
-from airflow_provider_spark_operator.cli.base.program_name import get_program_name
-from airflow_provider_spark_operator.cli.base.streams import discard, escape_controls
+from .exit_codes import ExitCode
+from .program_name import get_program_name
+from .streams import discard, escape_controls
 
 _RED = "\033[31m"
 _PLAIN = "\033[0m"

@@ -7,7 +7,7 @@ from typing import Final
 
 import typer
 
-from airflow_provider_spark_operator.core.kubernetes.kubernetes_names import OBJECT_RULE, is_object_name
+from ...core.kubernetes.kubernetes_names import OBJECT_RULE, is_object_name
 
 _VERSION: Final = re.compile(r"^v\d+(?:(?:alpha|beta)\d+)?\.")
 _APPLICATION: Final = ("sparkapplication", "sparkapplications", "sparkapp")
@@ -76,7 +76,7 @@ def _normalize(value: str, words: Sequence[str], kind: str) -> str:
 
 def _is_known(group: str) -> bool:
     # Every verb imports this module, and most command lines have no API group.
-    from airflow_provider_spark_operator.core.dialects.dialect import find_dialect  # noqa: PLC0415
+    from ...core.dialects.dialect import find_dialect  # noqa: PLC0415
 
     return find_dialect(group) is not None
 

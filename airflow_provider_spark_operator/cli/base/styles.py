@@ -1,6 +1,6 @@
 """The colours of cells on a terminal. A colour repeats what the cell says: nothing is lost without it."""
 
-from airflow_provider_spark_operator.core.states.states import FAILURE, RUNNING, ApplicationOutcome, ApplicationState
+from ...core.states.states import FAILURE, RUNNING, ApplicationOutcome, ApplicationState
 
 _RED = frozenset({*FAILURE, ApplicationOutcome.FAILED, "FAILED", "FAILING", "SUBMISSION_FAILED", "INVALIDATING"})
 _GREEN = frozenset({*RUNNING, ApplicationState.SUCCEEDED, "RUNNING", "SUCCEEDING", "COMPLETED"})

@@ -3,12 +3,13 @@
 from contextlib import aclosing
 from typing import Final
 
-from airflow_provider_spark_operator.core.report.summary import ApplicationSummary
-from airflow_provider_spark_operator.core.spark.spark_ui import DRIVER_UI, find_ui_url
-from airflow_provider_spark_operator.core.verdict.verdict import Outcome
-from airflow_provider_spark_operator.kube.client import KubeClient
-from airflow_provider_spark_operator.kube.errors import KubeError
 from local_kubernetes.kubeconfig import LOOPBACK
+
+from ...core.report.summary import ApplicationSummary
+from ...core.spark.spark_ui import DRIVER_UI, find_ui_url
+from ...core.verdict.verdict import Outcome
+from ...kube.client import KubeClient
+from ...kube.errors import KubeError
 
 # Spark writes the address of an interface within the first lines of its log.
 _LOG_BYTES: Final = 256 * 1024

@@ -7,24 +7,24 @@ from typing import Annotated
 
 import typer
 
-from airflow_provider_spark_operator.cli.applications.named_applications import format_name
-from airflow_provider_spark_operator.cli.base.ages import check_duration, parse_duration
-from airflow_provider_spark_operator.cli.base.cluster_client import run_with_client
-from airflow_provider_spark_operator.cli.base.errors import CommandError, print_error, print_note
-from airflow_provider_spark_operator.cli.base.exit_codes import ExitCode
-from airflow_provider_spark_operator.cli.files.documents import DocumentError, read_documents
-from airflow_provider_spark_operator.cli.options.options import Context, Kubeconfig, Namespace, require_text
-from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
-from airflow_provider_spark_operator.core.kubernetes.problems import InvalidResource
-from airflow_provider_spark_operator.core.kubernetes.times import format_duration
-from airflow_provider_spark_operator.follow.access.errors import ApplicationDeleted, NameTaken
-from airflow_provider_spark_operator.follow.access.reference import ApplicationReference
-from airflow_provider_spark_operator.follow.submission.document import parse
-from airflow_provider_spark_operator.follow.submission.submit import submit
-from airflow_provider_spark_operator.follow.watching.cluster_ready import ClusterFailed, wait_until_ready
-from airflow_provider_spark_operator.follow.watching.watch import WatchHub
-from airflow_provider_spark_operator.kube.client import KubeClient
-from airflow_provider_spark_operator.kube.connection import ClusterAccess
+from ...core.kubernetes.json_object import JsonObject
+from ...core.kubernetes.problems import InvalidResource
+from ...core.kubernetes.times import format_duration
+from ...follow.access.errors import ApplicationDeleted, NameTaken
+from ...follow.access.reference import ApplicationReference
+from ...follow.submission.document import parse
+from ...follow.submission.submit import submit
+from ...follow.watching.cluster_ready import ClusterFailed, wait_until_ready
+from ...follow.watching.watch import WatchHub
+from ...kube.client import KubeClient
+from ...kube.connection import ClusterAccess
+from ..applications.named_applications import format_name
+from ..base.ages import check_duration, parse_duration
+from ..base.cluster_client import run_with_client
+from ..base.errors import CommandError, print_error, print_note
+from ..base.exit_codes import ExitCode
+from ..files.documents import DocumentError, read_documents
+from ..options.options import Context, Kubeconfig, Namespace, require_text
 
 EXAMPLES = """
 # Create a SparkCluster, and wait until its master and its workers are ready

@@ -6,19 +6,19 @@ from typing import Annotated
 
 import typer
 
-from airflow_provider_spark_operator.cli.applications.delete import wait_for_deletion
-from airflow_provider_spark_operator.cli.applications.named_applications import act_on_names
-from airflow_provider_spark_operator.cli.base.ages import check_duration, parse_duration
-from airflow_provider_spark_operator.cli.base.cluster_client import run_with_client
-from airflow_provider_spark_operator.cli.base.exit_codes import ExitCode
-from airflow_provider_spark_operator.cli.base.object_names import require_clusters
-from airflow_provider_spark_operator.cli.options.completers import complete_clusters
-from airflow_provider_spark_operator.cli.options.options import Context, Kubeconfig, Namespace
-from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
-from airflow_provider_spark_operator.follow.access.find import find_cluster
-from airflow_provider_spark_operator.follow.access.reference import ApplicationReference
-from airflow_provider_spark_operator.kube.client import KubeClient
-from airflow_provider_spark_operator.kube.connection import ClusterAccess
+from ...core.kubernetes.json_object import JsonObject
+from ...follow.access.find import find_cluster
+from ...follow.access.reference import ApplicationReference
+from ...kube.client import KubeClient
+from ...kube.connection import ClusterAccess
+from ..applications.delete import wait_for_deletion
+from ..applications.named_applications import act_on_names
+from ..base.ages import check_duration, parse_duration
+from ..base.cluster_client import run_with_client
+from ..base.exit_codes import ExitCode
+from ..base.object_names import require_clusters
+from ..options.completers import complete_clusters
+from ..options.options import Context, Kubeconfig, Namespace
 
 EXAMPLES = """
 # Delete a SparkCluster, and wait until it no longer exists

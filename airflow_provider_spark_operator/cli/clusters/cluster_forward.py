@@ -2,22 +2,22 @@
 
 from typing import Any
 
-from airflow_provider_spark_operator.cli.applications.local_port import LocalPort, PodPort, Unavailable, get_port
-from airflow_provider_spark_operator.cli.applications.port_forward import Interface, forward
-from airflow_provider_spark_operator.cli.base.cluster_client import run_with_client
-from airflow_provider_spark_operator.cli.base.exit_codes import ExitCode
-from airflow_provider_spark_operator.cli.base.local_home import find_running_home
-from airflow_provider_spark_operator.cli.base.web_interfaces import read_started_url
-from airflow_provider_spark_operator.cli.clusters.cluster_list import read_state
-from airflow_provider_spark_operator.cli.options.options import ClusterName, Context, Kubeconfig, Namespace
-from airflow_provider_spark_operator.core.kubernetes.names import MASTER_WEB_PORT, build_master_pod_name
-from airflow_provider_spark_operator.core.spark.spark_ui import MASTER_UI
-from airflow_provider_spark_operator.follow.access.find import find_cluster
-from airflow_provider_spark_operator.follow.access.reference import ApplicationReference
-from airflow_provider_spark_operator.kube.client import KubeClient
-from airflow_provider_spark_operator.kube.connection import ClusterAccess
-from airflow_provider_spark_operator.kube.errors import NotFound
-from airflow_provider_spark_operator.kube.resources import PODS
+from ...core.kubernetes.names import MASTER_WEB_PORT, build_master_pod_name
+from ...core.spark.spark_ui import MASTER_UI
+from ...follow.access.find import find_cluster
+from ...follow.access.reference import ApplicationReference
+from ...kube.client import KubeClient
+from ...kube.connection import ClusterAccess
+from ...kube.errors import NotFound
+from ...kube.resources import PODS
+from ..applications.local_port import LocalPort, PodPort, Unavailable, get_port
+from ..applications.port_forward import Interface, forward
+from ..base.cluster_client import run_with_client
+from ..base.exit_codes import ExitCode
+from ..base.local_home import find_running_home
+from ..base.web_interfaces import read_started_url
+from ..options.options import ClusterName, Context, Kubeconfig, Namespace
+from .cluster_list import read_state
 
 EXAMPLES = """
 # Show the web interface of the master at http://127.0.0.1:8080

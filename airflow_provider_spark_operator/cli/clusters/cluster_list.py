@@ -5,33 +5,25 @@ from contextlib import aclosing
 from datetime import datetime
 from typing import Any
 
-from airflow_provider_spark_operator.cli.base.ages import format_age
-from airflow_provider_spark_operator.cli.base.cluster_client import run_with_client
-from airflow_provider_spark_operator.cli.base.errors import print_error, print_note
-from airflow_provider_spark_operator.cli.base.exit_codes import ExitCode
-from airflow_provider_spark_operator.cli.base.styles import style_state
-from airflow_provider_spark_operator.cli.options.options import (
-    TABLE,
-    AllNamespaces,
-    Context,
-    Kubeconfig,
-    Namespace,
-    Output,
-    Selector,
-)
-from airflow_provider_spark_operator.cli.output.resource_list import open_list
-from airflow_provider_spark_operator.cli.output.row_printer import Column, Table
-from airflow_provider_spark_operator.core.cluster_resources.frame import build_object_name
-from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
-from airflow_provider_spark_operator.core.kubernetes.names import LABEL_CLUSTER_NAME, ROLE_WORKER, build_master_url
-from airflow_provider_spark_operator.core.kubernetes.pods import get_object, get_text
-from airflow_provider_spark_operator.follow.access.versions import choose_served_version
-from airflow_provider_spark_operator.follow.watching.cluster_ready import Readiness, count_ready, count_wanted_workers
-from airflow_provider_spark_operator.kube.client import KubeClient
-from airflow_provider_spark_operator.kube.collection import ObjectList
-from airflow_provider_spark_operator.kube.connection import ClusterAccess
-from airflow_provider_spark_operator.kube.errors import KubeError
-from airflow_provider_spark_operator.kube.resources import PODS, SPARK_CLUSTERS, STATEFUL_SETS
+from ...core.cluster_resources.frame import build_object_name
+from ...core.kubernetes.json_object import JsonObject
+from ...core.kubernetes.names import LABEL_CLUSTER_NAME, ROLE_WORKER, build_master_url
+from ...core.kubernetes.pods import get_object, get_text
+from ...follow.access.versions import choose_served_version
+from ...follow.watching.cluster_ready import Readiness, count_ready, count_wanted_workers
+from ...kube.client import KubeClient
+from ...kube.collection import ObjectList
+from ...kube.connection import ClusterAccess
+from ...kube.errors import KubeError
+from ...kube.resources import PODS, SPARK_CLUSTERS, STATEFUL_SETS
+from ..base.ages import format_age
+from ..base.cluster_client import run_with_client
+from ..base.errors import print_error, print_note
+from ..base.exit_codes import ExitCode
+from ..base.styles import style_state
+from ..options.options import TABLE, AllNamespaces, Context, Kubeconfig, Namespace, Output, Selector
+from ..output.resource_list import open_list
+from ..output.row_printer import Column, Table
 
 
 class ClusterView:

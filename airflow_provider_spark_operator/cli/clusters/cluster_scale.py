@@ -4,21 +4,21 @@ from typing import Annotated
 
 import typer
 
-from airflow_provider_spark_operator.cli.applications.named_applications import format_name
-from airflow_provider_spark_operator.cli.base.cluster_client import run_with_client
-from airflow_provider_spark_operator.cli.base.errors import CommandError
-from airflow_provider_spark_operator.cli.base.exit_codes import ExitCode
-from airflow_provider_spark_operator.cli.options.options import ClusterName, Context, Kubeconfig, Namespace
-from airflow_provider_spark_operator.core.cluster_resources.frame import build_object_name
-from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
-from airflow_provider_spark_operator.core.kubernetes.names import ROLE_WORKER
-from airflow_provider_spark_operator.core.kubernetes.pods import get_object
-from airflow_provider_spark_operator.follow.access.find import find_cluster
-from airflow_provider_spark_operator.follow.access.reference import ApplicationReference
-from airflow_provider_spark_operator.kube.client import KubeClient
-from airflow_provider_spark_operator.kube.connection import ClusterAccess
-from airflow_provider_spark_operator.kube.errors import NotFound
-from airflow_provider_spark_operator.kube.resources import STATEFUL_SETS
+from ...core.cluster_resources.frame import build_object_name
+from ...core.kubernetes.json_object import JsonObject
+from ...core.kubernetes.names import ROLE_WORKER
+from ...core.kubernetes.pods import get_object
+from ...follow.access.find import find_cluster
+from ...follow.access.reference import ApplicationReference
+from ...kube.client import KubeClient
+from ...kube.connection import ClusterAccess
+from ...kube.errors import NotFound
+from ...kube.resources import STATEFUL_SETS
+from ..applications.named_applications import format_name
+from ..base.cluster_client import run_with_client
+from ..base.errors import CommandError
+from ..base.exit_codes import ExitCode
+from ..options.options import ClusterName, Context, Kubeconfig, Namespace
 
 EXAMPLES = """
 # Run a SparkCluster with five workers

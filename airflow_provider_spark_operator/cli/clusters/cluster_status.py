@@ -1,28 +1,21 @@
 """`spark-operator cluster status`: the state of a SparkCluster and the URL of its master."""
 
-from airflow_provider_spark_operator.cli.base.ages import format_age
-from airflow_provider_spark_operator.cli.base.cluster_client import run_with_client
-from airflow_provider_spark_operator.cli.base.errors import print_error
-from airflow_provider_spark_operator.cli.base.exit_codes import ExitCode
-from airflow_provider_spark_operator.cli.clusters.cluster_list import read_message, read_state, read_view
-from airflow_provider_spark_operator.cli.options.options import (
-    TEXT,
-    ClusterName,
-    Context,
-    Kubeconfig,
-    Namespace,
-    TextOutput,
-)
-from airflow_provider_spark_operator.cli.output.output import clean_cell, print_resource
-from airflow_provider_spark_operator.core.kubernetes.names import build_master_url
-from airflow_provider_spark_operator.core.verdict.holds import find_held_cluster
-from airflow_provider_spark_operator.core.verdict.obstacles import find_missing_status
-from airflow_provider_spark_operator.follow.access.find import find_cluster
-from airflow_provider_spark_operator.follow.access.reference import ApplicationReference
-from airflow_provider_spark_operator.follow.narration.controllers import find_lost_controller
-from airflow_provider_spark_operator.follow.narration.holds import read_hold
-from airflow_provider_spark_operator.kube.client import KubeClient
-from airflow_provider_spark_operator.kube.connection import ClusterAccess
+from ...core.kubernetes.names import build_master_url
+from ...core.verdict.holds import find_held_cluster
+from ...core.verdict.obstacles import find_missing_status
+from ...follow.access.find import find_cluster
+from ...follow.access.reference import ApplicationReference
+from ...follow.narration.controllers import find_lost_controller
+from ...follow.narration.holds import read_hold
+from ...kube.client import KubeClient
+from ...kube.connection import ClusterAccess
+from ..base.ages import format_age
+from ..base.cluster_client import run_with_client
+from ..base.errors import print_error
+from ..base.exit_codes import ExitCode
+from ..options.options import TEXT, ClusterName, Context, Kubeconfig, Namespace, TextOutput
+from ..output.output import clean_cell, print_resource
+from .cluster_list import read_message, read_state, read_view
 
 EXAMPLES = """
 # The state of a SparkCluster in the current namespace

@@ -6,43 +6,32 @@ from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from dataclasses import dataclass, replace
 from errno import EACCES, EADDRINUSE
 
-from airflow_provider_spark_operator.cli.base.errors import CommandError, print_note
-from airflow_provider_spark_operator.cli.base.exit_codes import ExitCode
-from airflow_provider_spark_operator.cli.base.signals import GRACE_SECONDS, run_until_signal
-from airflow_provider_spark_operator.cli.controller.controller_options import ControllerOptions
-from airflow_provider_spark_operator.cli.files.documents import STANDARD_INPUT
-from airflow_provider_spark_operator.cli.files.settings_file import read_settings
-from airflow_provider_spark_operator.cli.output.log_records import configure_logs
-from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
-from airflow_provider_spark_operator.core.kubernetes.kubernetes_names import NAMESPACE_RULE, is_namespace
-from airflow_provider_spark_operator.core.kubernetes.ownership import LeaseReference, find_owner
-from airflow_provider_spark_operator.follow.access.versions import require_version
-from airflow_provider_spark_operator.kube.client import KubeClient
-from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
-from airflow_provider_spark_operator.kube.errors import Forbidden, NotFound
-from airflow_provider_spark_operator.kube.resources import NAMESPACES, SPARK_APPLICATIONS, SPARK_CLUSTERS, ResourceType
-from airflow_provider_spark_operator.reconcile.controller import REPEATED_WRITES, Controller
-from airflow_provider_spark_operator.reconcile.objects.cache import key_of
-from airflow_provider_spark_operator.reconcile.objects.limits import RequestLimiter
-from airflow_provider_spark_operator.reconcile.objects.scope import (
-    EveryNamespace,
-    NamedNamespaces,
-    Scope,
-    SelectedNamespaces,
-    describe,
-)
-from airflow_provider_spark_operator.reconcile.ownership.claims import is_settled, read_state
-from airflow_provider_spark_operator.reconcile.ownership.election import Elector, create_identity, elect
-from airflow_provider_spark_operator.reconcile.reload import Mark, SettingsFile, follow_settings, read_mark
-from airflow_provider_spark_operator.reconcile.serving.health import StallMonitor, serve_health
-from airflow_provider_spark_operator.reconcile.serving.http_server import choose_address
-from airflow_provider_spark_operator.reconcile.serving.metrics import Metrics, serve_metrics
-from airflow_provider_spark_operator.reconcile.settings.settings import (
-    ControllerSettings,
-    ElectionSettings,
-    SettingsError,
-    resolve_lease,
-)
+from ...core.kubernetes.json_object import JsonObject
+from ...core.kubernetes.kubernetes_names import NAMESPACE_RULE, is_namespace
+from ...core.kubernetes.ownership import LeaseReference, find_owner
+from ...follow.access.versions import require_version
+from ...kube.client import KubeClient
+from ...kube.connection import ClusterAccess, open_client
+from ...kube.errors import Forbidden, NotFound
+from ...kube.resources import NAMESPACES, SPARK_APPLICATIONS, SPARK_CLUSTERS, ResourceType
+from ...reconcile.controller import REPEATED_WRITES, Controller
+from ...reconcile.objects.cache import key_of
+from ...reconcile.objects.limits import RequestLimiter
+from ...reconcile.objects.scope import EveryNamespace, NamedNamespaces, Scope, SelectedNamespaces, describe
+from ...reconcile.ownership.claims import is_settled, read_state
+from ...reconcile.ownership.election import Elector, create_identity, elect
+from ...reconcile.reload import Mark, SettingsFile, follow_settings, read_mark
+from ...reconcile.serving.health import StallMonitor, serve_health
+from ...reconcile.serving.http_server import choose_address
+from ...reconcile.serving.metrics import Metrics, serve_metrics
+from ...reconcile.settings.settings import ControllerSettings, ElectionSettings, SettingsError, resolve_lease
+from ..base.errors import CommandError, print_note
+from ..base.exit_codes import ExitCode
+from ..base.signals import GRACE_SECONDS, run_until_signal
+from ..files.documents import STANDARD_INPUT
+from ..files.settings_file import read_settings
+from ..output.log_records import configure_logs
+from .controller_options import ControllerOptions
 
 _WEBHOOK_PORT = 9443
 _PORT_ERRORS = (EACCES, EADDRINUSE)
@@ -292,7 +281,7 @@ def open_webhook(port: int, address: str, client: KubeClient, configuration: str
     """
     try:
         # This module needs `cryptography`, which only the extra `webhook` installs. `reconcile` works without it.
-        from airflow_provider_spark_operator.reconcile.webhook.webhook import serve_webhook  # noqa: PLC0415
+        from ...reconcile.webhook.webhook import serve_webhook  # noqa: PLC0415
     except ModuleNotFoundError as error:
         raise CommandError(
             f"--webhook: missing package {error.name}. "

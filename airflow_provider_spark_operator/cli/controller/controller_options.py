@@ -6,8 +6,9 @@ from typing import Annotated, Any
 
 import typer
 
-from airflow_provider_spark_operator.cli.base.object_names import require_object_name
-from airflow_provider_spark_operator.cli.options.options import (
+from ...reconcile.serving.http_server import EVERYWHERE
+from ..base.object_names import require_object_name
+from ..options.options import (
     Context,
     Kubeconfig,
     LogFormat,
@@ -16,7 +17,6 @@ from airflow_provider_spark_operator.cli.options.options import (
     require_lease,
     require_text,
 )
-from airflow_provider_spark_operator.reconcile.serving.http_server import EVERYWHERE
 
 _SCOPE = "Namespaces"
 _ELECTION = "Several controllers"

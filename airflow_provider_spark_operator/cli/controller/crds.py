@@ -4,11 +4,11 @@ from typing import Annotated
 
 import typer
 
-from airflow_provider_spark_operator.cli.base.errors import CommandError
-from airflow_provider_spark_operator.cli.base.exit_codes import ExitCode
-from airflow_provider_spark_operator.cli.options.options import DocumentFormat, DocumentOutput, require_text
-from airflow_provider_spark_operator.cli.output.output import print_documents
-from airflow_provider_spark_operator.crds import build_custom_resource_definitions
+from ...crds import build_custom_resource_definitions
+from ..base.errors import CommandError
+from ..base.exit_codes import ExitCode
+from ..options.options import DocumentFormat, DocumentOutput, require_text
+from ..output.output import print_documents
 
 EXAMPLES = """
 # Install the definitions

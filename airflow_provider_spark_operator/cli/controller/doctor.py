@@ -9,28 +9,24 @@ from typing import Annotated
 
 import typer
 
-from airflow_provider_spark_operator.cli.base.cluster_client import run_with_client
-from airflow_provider_spark_operator.cli.base.errors import print_note
-from airflow_provider_spark_operator.cli.base.exit_codes import ExitCode
-from airflow_provider_spark_operator.cli.controller.diagnosis.access import (
-    check_access,
-    check_optional_kinds,
-    check_verbs,
-)
-from airflow_provider_spark_operator.cli.controller.diagnosis.controllers import check_controllers
-from airflow_provider_spark_operator.cli.controller.diagnosis.definitions import check_definitions
-from airflow_provider_spark_operator.cli.controller.diagnosis.dns import check_dns
-from airflow_provider_spark_operator.cli.controller.diagnosis.drivers import check_drivers
-from airflow_provider_spark_operator.cli.controller.diagnosis.finding import Finding, Status
-from airflow_provider_spark_operator.cli.controller.diagnosis.finding_table import print_findings
-from airflow_provider_spark_operator.cli.controller.diagnosis.namespace import check_namespace
-from airflow_provider_spark_operator.cli.controller.diagnosis.quotas import check_quotas
-from airflow_provider_spark_operator.cli.options.options import Context, Kubeconfig, Namespace, require_text
-from airflow_provider_spark_operator.follow.access.find import list_served_kinds
-from airflow_provider_spark_operator.kube.client import KubeClient
-from airflow_provider_spark_operator.kube.connection import ClusterAccess
-from airflow_provider_spark_operator.kube.errors import KubeError
-from airflow_provider_spark_operator.kube.resources import ResourceType
+from ...follow.access.find import list_served_kinds
+from ...kube.client import KubeClient
+from ...kube.connection import ClusterAccess
+from ...kube.errors import KubeError
+from ...kube.resources import ResourceType
+from ..base.cluster_client import run_with_client
+from ..base.errors import print_note
+from ..base.exit_codes import ExitCode
+from ..options.options import Context, Kubeconfig, Namespace, require_text
+from .diagnosis.access import check_access, check_optional_kinds, check_verbs
+from .diagnosis.controllers import check_controllers
+from .diagnosis.definitions import check_definitions
+from .diagnosis.dns import check_dns
+from .diagnosis.drivers import check_drivers
+from .diagnosis.finding import Finding, Status
+from .diagnosis.finding_table import print_findings
+from .diagnosis.namespace import check_namespace
+from .diagnosis.quotas import check_quotas
 
 EXAMPLES = """
 # Check the cluster and the current namespace

@@ -3,9 +3,9 @@
 import inspect
 from typing import Any
 
-from airflow_provider_spark_operator.cli.base.exit_codes import ExitCode
-from airflow_provider_spark_operator.cli.controller.controller import run_controller
-from airflow_provider_spark_operator.cli.controller.controller_options import ControllerOptions
+from ..base.exit_codes import ExitCode
+from .controller import run_controller
+from .controller_options import ControllerOptions
 
 EXAMPLES = """
 # Run the controller for the current namespace

@@ -9,11 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from airflow_provider_spark_operator.cli.base.errors import CommandError
-from airflow_provider_spark_operator.cli.base.exit_codes import ExitCode
-from airflow_provider_spark_operator.core.kubernetes.problems import filter_errors, filter_warnings
-from airflow_provider_spark_operator.core.validation.application import validate_application
-from airflow_provider_spark_operator.kube.yaml_text import (
+from ...core.kubernetes.problems import filter_errors, filter_warnings
+from ...core.validation.application import validate_application
+from ...kube.yaml_text import (
     MERGE_TAG,
     BoundedLoader,
     DuplicateKey,
@@ -26,6 +24,8 @@ from airflow_provider_spark_operator.kube.yaml_text import (
     YamlError,
     describe_position,
 )
+from ..base.errors import CommandError
+from ..base.exit_codes import ExitCode
 
 STANDARD_INPUT = "-"
 LARGEST_INPUT = 16 * 1024 * 1024

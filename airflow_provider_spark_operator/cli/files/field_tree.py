@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Final, TypeAlias, get_args, get_origin
 
-from airflow_provider_spark_operator.core.convert.fields import APPLICATION_FIELDS
-from airflow_provider_spark_operator.core.models.application import SparkApplication
-from airflow_provider_spark_operator.core.models.base import KubernetesType, Model
-from airflow_provider_spark_operator.core.models.cluster import SparkCluster
-from airflow_provider_spark_operator.core.validation.kubernetes_fields import KUBERNETES_FIELDS, KUBERNETES_VERSION
+from ...core.convert.fields import APPLICATION_FIELDS
+from ...core.models.application import SparkApplication
+from ...core.models.base import KubernetesType, Model
+from ...core.models.cluster import SparkCluster
+from ...core.validation.kubernetes_fields import KUBERNETES_FIELDS, KUBERNETES_VERSION
 
 _KUBERNETES_SCALARS: Final = {
     "string": "string",

@@ -1,14 +1,14 @@
 """Read the settings file of the controller."""
 
-from airflow_provider_spark_operator.cli.base.errors import CommandError, print_note
-from airflow_provider_spark_operator.cli.base.exit_codes import ExitCode
-from airflow_provider_spark_operator.cli.files.documents import describe_source, read_text
-from airflow_provider_spark_operator.reconcile.settings.settings import (
+from ...reconcile.settings.settings import (
     ControllerSettings,
     SettingsError,
     parse_properties_settings,
     parse_yaml_settings,
 )
+from ..base.errors import CommandError, print_note
+from ..base.exit_codes import ExitCode
+from .documents import describe_source, read_text
 
 
 def read_settings(path: str | None) -> ControllerSettings:

@@ -7,19 +7,19 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import unquote
 
-from airflow_provider_spark_operator.cli.base.errors import CommandError, print_note
-from airflow_provider_spark_operator.cli.base.exit_codes import ExitCode
-from airflow_provider_spark_operator.cli.files.documents import read_application_file
-from airflow_provider_spark_operator.core.compose.application import apply_parameters
-from airflow_provider_spark_operator.core.compose.document import new_application, override_metadata
-from airflow_provider_spark_operator.core.driver.configuration.uris import build_file_uri, is_local
-from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
-from airflow_provider_spark_operator.core.kubernetes.problems import filter_errors, filter_warnings
-from airflow_provider_spark_operator.core.parameters.parameters import Parameters
-from airflow_provider_spark_operator.core.spark.spark_conf import DYNAMIC_ALLOCATION_KEY
-from airflow_provider_spark_operator.core.validation.application import validate_application
-from airflow_provider_spark_operator.local.cluster import WORKLOAD_SERVICE_ACCOUNT
-from airflow_provider_spark_operator.local.software import SparkMissing, find_spark
+from ...core.compose.application import apply_parameters
+from ...core.compose.document import new_application, override_metadata
+from ...core.driver.configuration.uris import build_file_uri, is_local
+from ...core.kubernetes.json_object import JsonObject
+from ...core.kubernetes.problems import filter_errors, filter_warnings
+from ...core.parameters.parameters import Parameters
+from ...core.spark.spark_conf import DYNAMIC_ALLOCATION_KEY
+from ...core.validation.application import validate_application
+from ...local.cluster import WORKLOAD_SERVICE_ACCOUNT
+from ...local.software import SparkMissing, find_spark
+from ..base.errors import CommandError, print_note
+from ..base.exit_codes import ExitCode
+from ..files.documents import read_application_file
 
 _SCRIPT = ".py"
 _DRIVER_CONTAINER: Final = "spark-kubernetes-driver"

@@ -8,13 +8,14 @@ from typing import Annotated
 
 import typer
 
-from airflow_provider_spark_operator.cli.base.ages import check_limit, parse_duration
-from airflow_provider_spark_operator.cli.base.errors import CommandError, print_note
-from airflow_provider_spark_operator.cli.base.exit_codes import ExitCode
-from airflow_provider_spark_operator.cli.base.signals import run_until_signal
-from airflow_provider_spark_operator.cli.options.options import LOCAL_HOME, LocalHome
 from local_kubernetes.home import LocalClusterError
 from local_kubernetes.home_state import HomeState, read_home
+
+from ..base.ages import check_limit, parse_duration
+from ..base.errors import CommandError, print_note
+from ..base.exit_codes import ExitCode
+from ..base.signals import run_until_signal
+from ..options.options import LOCAL_HOME, LocalHome
 
 _POLL_SECONDS = 0.05
 

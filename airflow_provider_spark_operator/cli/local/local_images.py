@@ -5,15 +5,16 @@ import json
 from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
 
-from airflow_provider_spark_operator.cli.base.errors import CommandError
-from airflow_provider_spark_operator.cli.base.exit_codes import ExitCode
-from airflow_provider_spark_operator.cli.options.options import ImageRules, ReportFormat, ReportOutput
-from airflow_provider_spark_operator.cli.output.output import print_table
-from airflow_provider_spark_operator.local.java import JavaMissing, find_java
-from airflow_provider_spark_operator.local.runtime import SparkRuntime, build_spark_images
-from airflow_provider_spark_operator.local.software import SparkMissing, find_spark
 from local_kubernetes.kubelet.node.images import ImageRule, parse_rule
 from local_kubernetes.kubelet.node.runtime import HOST
+
+from ...local.java import JavaMissing, find_java
+from ...local.runtime import SparkRuntime, build_spark_images
+from ...local.software import SparkMissing, find_spark
+from ..base.errors import CommandError
+from ..base.exit_codes import ExitCode
+from ..options.options import ImageRules, ReportFormat, ReportOutput
+from ..output.output import print_table
 
 _HEAD = ("IMAGE", "RUNTIME", "RUNS")
 

@@ -1,12 +1,12 @@
 """`spark-operator local prepare`: write an archive of Spark's classes, so that Spark starts faster."""
 
-from airflow_provider_spark_operator.cli.base.errors import CommandError, print_note
-from airflow_provider_spark_operator.cli.base.exit_codes import ExitCode
-from airflow_provider_spark_operator.cli.base.signals import run_until_signal
-from airflow_provider_spark_operator.local.archive_writer import ArchiveError, ArchiveTimedOut, write_archive
-from airflow_provider_spark_operator.local.class_archive import build_archive_path
-from airflow_provider_spark_operator.local.java import JavaMissing, find_java
-from airflow_provider_spark_operator.local.software import SparkInstallation, SparkMissing, find_spark
+from ...local.archive_writer import ArchiveError, ArchiveTimedOut, write_archive
+from ...local.class_archive import build_archive_path
+from ...local.java import JavaMissing, find_java
+from ...local.software import SparkInstallation, SparkMissing, find_spark
+from ..base.errors import CommandError, print_note
+from ..base.exit_codes import ExitCode
+from ..base.signals import run_until_signal
 
 EXAMPLES = """
 # Write the archive once, before the first runs

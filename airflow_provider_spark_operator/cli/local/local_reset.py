@@ -2,11 +2,12 @@
 
 from pathlib import Path
 
-from airflow_provider_spark_operator.cli.base.errors import CommandError, print_note
-from airflow_provider_spark_operator.cli.base.exit_codes import ExitCode
-from airflow_provider_spark_operator.cli.options.options import LOCAL_HOME, LocalHome
 from local_kubernetes.home import LocalClusterError, UnusableHome
 from local_kubernetes.home_state import read_home, remove_home
+
+from ..base.errors import CommandError, print_note
+from ..base.exit_codes import ExitCode
+from ..options.options import LOCAL_HOME, LocalHome
 
 EXAMPLES = """
 # Delete the objects, logs and volumes of the cluster in .spark-local

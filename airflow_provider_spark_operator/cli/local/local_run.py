@@ -13,42 +13,34 @@ from typing import Annotated, Any
 
 import typer
 
-from airflow_provider_spark_operator.cli.applications.application_end import report_conclusion
-from airflow_provider_spark_operator.cli.base.ages import check_limit, parse_duration
-from airflow_provider_spark_operator.cli.base.errors import CommandError, print_error, print_note
-from airflow_provider_spark_operator.cli.base.exit_codes import ExitCode
-from airflow_provider_spark_operator.cli.base.signals import run_until_signal
-from airflow_provider_spark_operator.cli.local.local_application import compose_local_application
-from airflow_provider_spark_operator.cli.local.local_images import parse_image_rules
-from airflow_provider_spark_operator.cli.options.options import (
-    ImageRules,
-    LogFormat,
-    LogFormatOption,
-    require_namespace,
-    require_text,
-)
-from airflow_provider_spark_operator.cli.output.log_records import configure_logs
-from airflow_provider_spark_operator.cli.output.terminal import Terminal
-from airflow_provider_spark_operator.cli.submission.parameter_options import (
-    add_parameter_options,
-    read_parameter_values,
-)
-from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
-from airflow_provider_spark_operator.follow.access.errors import ApplicationDeleted
-from airflow_provider_spark_operator.follow.access.reference import ApplicationReference
-from airflow_provider_spark_operator.follow.narration.driver_log import DriverLogOptions
-from airflow_provider_spark_operator.follow.narration.narrator import Narration
-from airflow_provider_spark_operator.follow.narration.obstacles import ATTENDED
-from airflow_provider_spark_operator.follow.submission.submit import submit
-from airflow_provider_spark_operator.follow.watching.wait import Conclusion, wait_for_end
-from airflow_provider_spark_operator.follow.watching.watch import WatchHub
-from airflow_provider_spark_operator.kube.client import KubeClient
-from airflow_provider_spark_operator.kube.errors import AlreadyExists
-from airflow_provider_spark_operator.kube.resources import NAMESPACES
-from airflow_provider_spark_operator.local.cluster import RunningCluster, run_cluster
 from local_kubernetes.home import LocalClusterError, create_temporary_home
 from local_kubernetes.kubelet.node.images import ImageRule
 from local_kubernetes.log_export import export_logs
+
+from ...core.kubernetes.json_object import JsonObject
+from ...follow.access.errors import ApplicationDeleted
+from ...follow.access.reference import ApplicationReference
+from ...follow.narration.driver_log import DriverLogOptions
+from ...follow.narration.narrator import Narration
+from ...follow.narration.obstacles import ATTENDED
+from ...follow.submission.submit import submit
+from ...follow.watching.wait import Conclusion, wait_for_end
+from ...follow.watching.watch import WatchHub
+from ...kube.client import KubeClient
+from ...kube.errors import AlreadyExists
+from ...kube.resources import NAMESPACES
+from ...local.cluster import RunningCluster, run_cluster
+from ..applications.application_end import report_conclusion
+from ..base.ages import check_limit, parse_duration
+from ..base.errors import CommandError, print_error, print_note
+from ..base.exit_codes import ExitCode
+from ..base.signals import run_until_signal
+from ..options.options import ImageRules, LogFormat, LogFormatOption, require_namespace, require_text
+from ..output.log_records import configure_logs
+from ..output.terminal import Terminal
+from ..submission.parameter_options import add_parameter_options, read_parameter_values
+from .local_application import compose_local_application
+from .local_images import parse_image_rules
 
 _PARAMETERS = (
     *("py_files", "packages", "conf"),

@@ -7,24 +7,21 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from airflow_provider_spark_operator.cli.applications.application_columns import (
-    describe_outcome,
-    describe_state,
-    format_optional,
-)
-from airflow_provider_spark_operator.cli.base.errors import CommandError, print_note
-from airflow_provider_spark_operator.cli.base.exit_codes import ExitCode
-from airflow_provider_spark_operator.cli.base.local_home import find_running_home
-from airflow_provider_spark_operator.cli.base.signals import run_until_signal
-from airflow_provider_spark_operator.cli.base.styles import style_state
-from airflow_provider_spark_operator.cli.base.web_interfaces import read_ui_url
-from airflow_provider_spark_operator.cli.options.options import LOCAL_HOME, LocalHome, ReportFormat, ReportOutput
-from airflow_provider_spark_operator.cli.output.section_printer import SectionPrinter
-from airflow_provider_spark_operator.core.report.summary import ApplicationSummary, summarize
-from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
-from airflow_provider_spark_operator.kube.resources import SPARK_APPLICATIONS
 from local_kubernetes.home import LocalClusterError
 from local_kubernetes.home_state import HomeState, read_home
+
+from ...core.report.summary import ApplicationSummary, summarize
+from ...kube.connection import ClusterAccess, open_client
+from ...kube.resources import SPARK_APPLICATIONS
+from ..applications.application_columns import describe_outcome, describe_state, format_optional
+from ..base.errors import CommandError, print_note
+from ..base.exit_codes import ExitCode
+from ..base.local_home import find_running_home
+from ..base.signals import run_until_signal
+from ..base.styles import style_state
+from ..base.web_interfaces import read_ui_url
+from ..options.options import LOCAL_HOME, LocalHome, ReportFormat, ReportOutput
+from ..output.section_printer import SectionPrinter
 
 _TITLES = ("NAMESPACE", "NAME", "STATE", "OUTCOME", "AGE", "SPARK UI")
 

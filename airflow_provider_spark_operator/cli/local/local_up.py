@@ -7,23 +7,17 @@ from typing import Annotated
 
 import typer
 
-from airflow_provider_spark_operator.cli.base.errors import CommandError
-from airflow_provider_spark_operator.cli.base.exit_codes import ExitCode
-from airflow_provider_spark_operator.cli.base.signals import run_until_signal
-from airflow_provider_spark_operator.cli.local.local_images import parse_image_rules
-from airflow_provider_spark_operator.cli.options.options import (
-    LOCAL_HOME,
-    ImageRules,
-    LocalHome,
-    LogFormat,
-    LogFormatOption,
-    require_text,
-)
-from airflow_provider_spark_operator.cli.output.log_records import configure_logs
-from airflow_provider_spark_operator.local.cluster import run_cluster
 from local_kubernetes.home import LocalClusterError, UnusableHome
 from local_kubernetes.kubeconfig import UnusableKubeconfig, check_kubeconfig, publish_kubeconfig
 from local_kubernetes.kubelet.node.images import ImageRule
+
+from ...local.cluster import run_cluster
+from ..base.errors import CommandError
+from ..base.exit_codes import ExitCode
+from ..base.signals import run_until_signal
+from ..options.options import LOCAL_HOME, ImageRules, LocalHome, LogFormat, LogFormatOption, require_text
+from ..output.log_records import configure_logs
+from .local_images import parse_image_rules
 
 _COMMAND = "spark-operator local up"
 

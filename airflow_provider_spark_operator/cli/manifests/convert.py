@@ -10,20 +10,15 @@ from typing import Annotated
 
 import typer
 
-from airflow_provider_spark_operator.cli.base.ages import is_time_zone
-from airflow_provider_spark_operator.cli.base.errors import CommandError, print_error, print_note
-from airflow_provider_spark_operator.cli.base.exit_codes import ExitCode
-from airflow_provider_spark_operator.cli.base.streams import escape_controls
-from airflow_provider_spark_operator.cli.files.documents import (
-    STANDARD_INPUT,
-    DocumentError,
-    describe_source,
-    read_documents,
-)
-from airflow_provider_spark_operator.cli.options.options import DocumentFormat, DocumentOutput
-from airflow_provider_spark_operator.cli.output.output import format_documents, print_documents
-from airflow_provider_spark_operator.core.convert.document import convert_document
-from airflow_provider_spark_operator.core.convert.report import Conversion, FieldReport, Outcome, Status
+from ...core.convert.document import convert_document
+from ...core.convert.report import Conversion, FieldReport, Outcome, Status
+from ..base.ages import is_time_zone
+from ..base.errors import CommandError, print_error, print_note
+from ..base.exit_codes import ExitCode
+from ..base.streams import escape_controls
+from ..files.documents import STANDARD_INPUT, DocumentError, describe_source, read_documents
+from ..options.options import DocumentFormat, DocumentOutput
+from ..output.output import format_documents, print_documents
 
 EXAMPLES = """
 # Convert a manifest, and read the report

@@ -8,18 +8,24 @@ from contextlib import suppress
 from pathlib import PurePosixPath
 from typing import Any
 
-from airflow_provider_spark_operator.cli.base.cluster_client import run_with_client
-from airflow_provider_spark_operator.cli.base.errors import CommandError, print_note
-from airflow_provider_spark_operator.cli.base.exit_codes import ExitCode
-from airflow_provider_spark_operator.cli.files.documents import describe_source
-from airflow_provider_spark_operator.cli.options.options import Context, Kubeconfig, Namespace
-from airflow_provider_spark_operator.cli.output.log_records import show_warnings
-from airflow_provider_spark_operator.cli.output.output import format_yaml, open_console
-from airflow_provider_spark_operator.cli.submission.parameter_options import (
-    add_parameter_options,
-    read_parameter_values,
-)
-from airflow_provider_spark_operator.cli.submission.submission_options import (
+from ...core.kubernetes.json_object import JsonObject
+from ...core.kubernetes.names import GROUP, LABEL_TASK
+from ...core.kubernetes.problems import InvalidResource
+from ...core.models.parse import parse_application
+from ...follow.access.reference import ApplicationReference
+from ...follow.submission.prepare import prepare_document, set_served_version
+from ...kube.client import KubeClient
+from ...kube.connection import ClusterAccess
+from ...kube.errors import NotFound
+from ..base.cluster_client import run_with_client
+from ..base.errors import CommandError, print_note
+from ..base.exit_codes import ExitCode
+from ..files.documents import describe_source
+from ..options.options import Context, Kubeconfig, Namespace
+from ..output.log_records import show_warnings
+from ..output.output import format_yaml, open_console
+from ..submission.parameter_options import add_parameter_options, read_parameter_values
+from ..submission.submission_options import (
     USUAL_KEEP_FAILED_DRIVER,
     ApiVersion,
     Assignments,
@@ -33,16 +39,7 @@ from airflow_provider_spark_operator.cli.submission.submission_options import (
     UploadTo,
     build_settings,
 )
-from airflow_provider_spark_operator.cli.submission.submission_source import Request, advise_on_name, compose_request
-from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
-from airflow_provider_spark_operator.core.kubernetes.names import GROUP, LABEL_TASK
-from airflow_provider_spark_operator.core.kubernetes.problems import InvalidResource
-from airflow_provider_spark_operator.core.models.parse import parse_application
-from airflow_provider_spark_operator.follow.access.reference import ApplicationReference
-from airflow_provider_spark_operator.follow.submission.prepare import prepare_document, set_served_version
-from airflow_provider_spark_operator.kube.client import KubeClient
-from airflow_provider_spark_operator.kube.connection import ClusterAccess
-from airflow_provider_spark_operator.kube.errors import NotFound
+from ..submission.submission_source import Request, advise_on_name, compose_request
 
 EXAMPLES = """
 # Compare a manifest with the application of the same name in the cluster

@@ -8,11 +8,11 @@ from typing import Annotated
 
 import typer
 
-from airflow_provider_spark_operator.cli.base.errors import CommandError
-from airflow_provider_spark_operator.cli.base.exit_codes import ExitCode
-from airflow_provider_spark_operator.cli.files.field_tree import Field, build_kubeflow_tree, build_tree, find_paths
-from airflow_provider_spark_operator.core.dialects.kubeflow import GROUP, VERSIONS
-from airflow_provider_spark_operator.core.kubernetes.names import DEFAULT_API_VERSION
+from ...core.dialects.kubeflow import GROUP, VERSIONS
+from ...core.kubernetes.names import DEFAULT_API_VERSION
+from ..base.errors import CommandError
+from ..base.exit_codes import ExitCode
+from ..files.field_tree import Field, build_kubeflow_tree, build_tree, find_paths
 
 EXAMPLES = """
 # The fields of a SparkApplication

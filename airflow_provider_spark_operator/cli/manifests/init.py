@@ -6,12 +6,12 @@ from typing import Annotated, Final
 
 import typer
 
-from airflow_provider_spark_operator.cli.base.errors import CommandError, print_note
-from airflow_provider_spark_operator.cli.base.exit_codes import ExitCode
-from airflow_provider_spark_operator.cli.base.object_names import derive_name, require_object_name
-from airflow_provider_spark_operator.cli.options.options import require_text
-from airflow_provider_spark_operator.core.driver.configuration.uris import is_local
-from airflow_provider_spark_operator.kube.yaml_text import quote
+from ...core.driver.configuration.uris import is_local
+from ...kube.yaml_text import quote
+from ..base.errors import CommandError, print_note
+from ..base.exit_codes import ExitCode
+from ..base.object_names import derive_name, require_object_name
+from ..options.options import require_text
 
 EXAMPLES = """
 # Write a manifest, check it and run it

@@ -7,29 +7,24 @@ from typing import Annotated, Any
 
 import typer
 
-from airflow_provider_spark_operator.cli.base.errors import CommandError, print_note
-from airflow_provider_spark_operator.cli.base.exit_codes import ExitCode
-from airflow_provider_spark_operator.cli.files.documents import read_application_file
-from airflow_provider_spark_operator.cli.files.settings_file import read_settings
-from airflow_provider_spark_operator.cli.options.options import (
-    DocumentFormat,
-    DocumentOutput,
-    require_namespace,
-    require_text,
-)
-from airflow_provider_spark_operator.cli.output.output import print_documents
-from airflow_provider_spark_operator.cli.submission.submission import gather_submission
-from airflow_provider_spark_operator.core.driver.attempt import build_attempt
-from airflow_provider_spark_operator.core.driver.build import build_driver
-from airflow_provider_spark_operator.core.driver.configuration.resource_names import build_submit_naming
-from airflow_provider_spark_operator.core.driver.named_files import find_application_template_files
-from airflow_provider_spark_operator.core.driver.pod.pod import merge
-from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
-from airflow_provider_spark_operator.core.kubernetes.problems import InvalidResource, Problem
-from airflow_provider_spark_operator.core.lifecycle.observation import get_attempt_id
-from airflow_provider_spark_operator.core.models.parse import parse_application
-from airflow_provider_spark_operator.core.validation.application import with_placeholder_image
-from airflow_provider_spark_operator.reconcile.attempts.files import read_templates
+from ...core.driver.attempt import build_attempt
+from ...core.driver.build import build_driver
+from ...core.driver.configuration.resource_names import build_submit_naming
+from ...core.driver.named_files import find_application_template_files
+from ...core.driver.pod.pod import merge
+from ...core.kubernetes.json_object import JsonObject
+from ...core.kubernetes.problems import InvalidResource, Problem
+from ...core.lifecycle.observation import get_attempt_id
+from ...core.models.parse import parse_application
+from ...core.validation.application import with_placeholder_image
+from ...reconcile.attempts.files import read_templates
+from ..base.errors import CommandError, print_note
+from ..base.exit_codes import ExitCode
+from ..files.documents import read_application_file
+from ..files.settings_file import read_settings
+from ..options.options import DocumentFormat, DocumentOutput, require_namespace, require_text
+from ..output.output import print_documents
+from ..submission.submission import gather_submission
 
 _HEAD = ("apiVersion", "kind", "metadata")
 

@@ -7,10 +7,12 @@ from typing import Annotated
 
 import typer
 
-from airflow_provider_spark_operator.cli.base.errors import print_note
-from airflow_provider_spark_operator.cli.base.exit_codes import ExitCode
-from airflow_provider_spark_operator.cli.base.streams import escape_controls
-from airflow_provider_spark_operator.cli.files.documents import (
+from ...core.kubernetes.problems import Problem, Severity
+from ...core.validation.validate import validate
+from ..base.errors import print_note
+from ..base.exit_codes import ExitCode
+from ..base.streams import escape_controls
+from ..files.documents import (
     DocumentError,
     SourceDocument,
     describe_source,
@@ -22,9 +24,7 @@ from airflow_provider_spark_operator.cli.files.documents import (
     read_spark_documents,
     split_list,
 )
-from airflow_provider_spark_operator.cli.options.options import ReportFormat, ReportOutput
-from airflow_provider_spark_operator.core.kubernetes.problems import Problem, Severity
-from airflow_provider_spark_operator.core.validation.validate import validate
+from ..options.options import ReportFormat, ReportOutput
 
 EXAMPLES = """
 # Validate a manifest
@@ -189,8 +189,8 @@ def _check(document: SourceDocument) -> list[Finding]:
 def _find_problems(content: object) -> list[Problem]:
     if isinstance(content, dict) and str(content.get("apiVersion")).partition("/")[0] == "sparkoperator.k8s.io":
         # Most manifests do not need the definition of Kubeflow's operator.
-        from airflow_provider_spark_operator.cli.base.ages import is_time_zone  # noqa: PLC0415
-        from airflow_provider_spark_operator.core.convert.check import check_manifest  # noqa: PLC0415
+        from ...core.convert.check import check_manifest  # noqa: PLC0415
+        from ..base.ages import is_time_zone  # noqa: PLC0415
 
         return check_manifest(content, is_time_zone)
     return validate(content)

@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any, Final
 
-from airflow_provider_spark_operator.cli.files.field_tree import Field, build_kubeflow_tree, build_tree
-from airflow_provider_spark_operator.core.dialects.kubeflow import GROUP
-from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
-from airflow_provider_spark_operator.core.kubernetes.problems import InvalidResource, Problem
-from airflow_provider_spark_operator.kube.yaml_text import Plain, YamlError, load_all, read_plain, read_word
+from ...core.dialects.kubeflow import GROUP
+from ...core.kubernetes.json_object import JsonObject
+from ...core.kubernetes.problems import InvalidResource, Problem
+from ...kube.yaml_text import Plain, YamlError, load_all, read_plain, read_word
+from ..files.field_tree import Field, build_kubeflow_tree, build_tree
 
 # A key ends at a dot, a bracket or the equals sign, unless a backslash precedes it.
 _KEY: Final = re.compile(r"(?:\\.|[^.\[\]=\\])+")

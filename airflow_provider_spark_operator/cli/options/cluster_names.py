@@ -5,13 +5,13 @@ import os
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeAlias
 
-from airflow_provider_spark_operator.core.kubernetes.names import LABEL_ROLE, ROLE_EXECUTOR
-from airflow_provider_spark_operator.core.report.executors import get_executor_number, select_executors
-from airflow_provider_spark_operator.follow.access.find import find_application, list_served_kinds
-from airflow_provider_spark_operator.kube.client import KubeClient
-from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
-from airflow_provider_spark_operator.kube.kubeconfig import read_kubeconfigs
-from airflow_provider_spark_operator.kube.resources import NAMESPACES, PODS, SPARK_CLUSTERS, ResourceType
+from ...core.kubernetes.names import LABEL_ROLE, ROLE_EXECUTOR
+from ...core.report.executors import get_executor_number, select_executors
+from ...follow.access.find import find_application, list_served_kinds
+from ...kube.client import KubeClient
+from ...kube.connection import ClusterAccess, open_client
+from ...kube.kubeconfig import read_kubeconfigs
+from ...kube.resources import NAMESPACES, PODS, SPARK_CLUSTERS, ResourceType
 
 Options: TypeAlias = dict[str, Any]
 

@@ -11,7 +11,7 @@ from typer import Context
 def complete_contexts(ctx: Context) -> list[str]:
     """Return the contexts of the kubeconfig."""
     with suppress(Exception):
-        from airflow_provider_spark_operator.cli.options.cluster_names import list_contexts  # noqa: PLC0415
+        from .cluster_names import list_contexts  # noqa: PLC0415
 
         return list_contexts(ctx.params)
     return []
@@ -20,7 +20,7 @@ def complete_contexts(ctx: Context) -> list[str]:
 def complete_namespaces(ctx: Context) -> list[str]:
     """Return the namespaces of the cluster."""
     with suppress(Exception):
-        from airflow_provider_spark_operator.cli.options.cluster_names import list_namespaces  # noqa: PLC0415
+        from .cluster_names import list_namespaces  # noqa: PLC0415
 
         return list_namespaces(ctx.params)
     return []
@@ -32,7 +32,7 @@ def complete_applications(ctx: Context, incomplete: str) -> list[str]:
     Their names have the same type as the incomplete word: `sparkapplication/pi` for `sparkapplication/p`.
     """
     with suppress(Exception):
-        from airflow_provider_spark_operator.cli.options.cluster_names import list_applications  # noqa: PLC0415
+        from .cluster_names import list_applications  # noqa: PLC0415
 
         return _add_type(incomplete, list_applications(ctx.params))
     return []
@@ -41,7 +41,7 @@ def complete_applications(ctx: Context, incomplete: str) -> list[str]:
 def complete_clusters(ctx: Context, incomplete: str) -> list[str]:
     """Return the SparkClusters in the namespace of the command line, or of the context. See `complete_applications`."""
     with suppress(Exception):
-        from airflow_provider_spark_operator.cli.options.cluster_names import list_clusters  # noqa: PLC0415
+        from .cluster_names import list_clusters  # noqa: PLC0415
 
         return _add_type(incomplete, list_clusters(ctx.params))
     return []
@@ -50,7 +50,7 @@ def complete_clusters(ctx: Context, incomplete: str) -> list[str]:
 def complete_executors(ctx: Context) -> list[str]:
     """Return `all` and the numbers of the executors of the application on the command line."""
     with suppress(Exception):
-        from airflow_provider_spark_operator.cli.options.cluster_names import list_executors  # noqa: PLC0415
+        from .cluster_names import list_executors  # noqa: PLC0415
 
         return ["all", *list_executors(ctx.params)]
     return ["all"]

@@ -9,20 +9,15 @@ from typing import Annotated, Any, TypeAlias
 
 import typer
 
-from airflow_provider_spark_operator.cli.base.object_names import require_application, require_cluster
-from airflow_provider_spark_operator.cli.options.completers import (
-    complete_applications,
-    complete_clusters,
-    complete_contexts,
-    complete_namespaces,
-)
-from airflow_provider_spark_operator.core.kubernetes.kubernetes_names import (
+from ...core.kubernetes.kubernetes_names import (
     NAMESPACE_RULE,
     OBJECT_RULE,
     is_label_selector,
     is_namespace,
     is_object_name,
 )
+from ..base.object_names import require_application, require_cluster
+from .completers import complete_applications, complete_clusters, complete_contexts, complete_namespaces
 
 CLUSTER_PANEL = "Cluster options"
 """The heading of the options that select a cluster and a namespace."""

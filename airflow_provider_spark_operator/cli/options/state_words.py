@@ -4,8 +4,8 @@ from collections.abc import Callable, Collection, Iterable
 
 import typer
 
-from airflow_provider_spark_operator.cli.base.usage_errors import suggest
-from airflow_provider_spark_operator.core.dialects.dialect import list_known_states
+from ...core.dialects.dialect import list_known_states
+from ..base.usage_errors import suggest
 
 
 def list_state_words(others: Iterable[str] = (), states: Iterable[str] | None = None) -> list[str]:

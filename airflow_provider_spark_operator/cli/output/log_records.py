@@ -6,7 +6,7 @@ import sys
 from datetime import UTC, datetime
 from typing import TextIO
 
-from airflow_provider_spark_operator.cli.base.errors import print_note
+from ..base.errors import print_note
 
 # Attributes of log records in addition to the message, in the order of the output.
 _CONTEXT = ("application", "cluster", "namespace")

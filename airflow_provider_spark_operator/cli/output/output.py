@@ -9,11 +9,11 @@ import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
 
-from airflow_provider_spark_operator.cli.base.streams import escape_controls, is_unicode
-from airflow_provider_spark_operator.cli.options.options import DocumentFormat
-from airflow_provider_spark_operator.cli.output.table_layout import GAP
-from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
-from airflow_provider_spark_operator.kube.yaml_text import dump
+from ...core.kubernetes.json_object import JsonObject
+from ...kube.yaml_text import dump
+from ..base.streams import escape_controls, is_unicode
+from ..options.options import DocumentFormat
+from .table_layout import GAP
 
 if TYPE_CHECKING:
     from rich.console import Console

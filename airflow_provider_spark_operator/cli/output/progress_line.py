@@ -10,8 +10,8 @@ from datetime import timedelta
 from itertools import cycle
 from typing import Final, TextIO
 
-from airflow_provider_spark_operator.cli.base.streams import is_unicode
-from airflow_provider_spark_operator.core.kubernetes.times import format_duration
+from ...core.kubernetes.times import format_duration
+from ..base.streams import is_unicode
 
 _FRAMES: Final = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 _ASCII_FRAMES: Final = "|/-\\"

@@ -5,8 +5,8 @@ import textwrap
 from collections.abc import Sequence
 from typing import Protocol
 
-from airflow_provider_spark_operator.cli.output.output import arrange, format_value, print_names
-from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
+from ...core.kubernetes.json_object import JsonObject
+from .output import arrange, format_value, print_names
 
 _LIST = {"apiVersion": "v1", "kind": "List"}
 

@@ -6,16 +6,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from airflow_provider_spark_operator.cli.base.streams import is_unicode
-from airflow_provider_spark_operator.cli.output.output import clean_cell, open_console
-from airflow_provider_spark_operator.cli.output.table_layout import (
-    GAP,
-    choose_columns,
-    fold_last,
-    measure,
-    narrow,
-    shorten,
-)
+from ..base.streams import is_unicode
+from .output import clean_cell, open_console
+from .table_layout import GAP, choose_columns, fold_last, measure, narrow, shorten
 
 
 class RowPrinter:

@@ -7,8 +7,8 @@ from typing import Final
 
 from rich.text import Text
 
-from airflow_provider_spark_operator.cli.output.output import clean_cell, open_console
-from airflow_provider_spark_operator.cli.output.table_layout import GAP, fold, fold_last
+from .output import clean_cell, open_console
+from .table_layout import GAP, fold, fold_last
 
 _INDENT: Final = "  "
 

@@ -6,15 +6,15 @@ import logging
 from collections.abc import Iterable
 from datetime import UTC, datetime
 
-from airflow_provider_spark_operator.cli.base.errors import print_note
-from airflow_provider_spark_operator.cli.base.streams import OutputError
-from airflow_provider_spark_operator.cli.output.progress_line import ProgressLine
-from airflow_provider_spark_operator.core.dialects.progress import StateEntry
-from airflow_provider_spark_operator.core.kubernetes.names import ROLE_DRIVER
-from airflow_provider_spark_operator.core.kubernetes.pods import ContainerStatus
-from airflow_provider_spark_operator.core.spark.spark_ui import find_ui_url
-from airflow_provider_spark_operator.follow.access.pods import ExecutorCount, describe_block
-from airflow_provider_spark_operator.follow.ending.executor_ends import ExecutorEnd
+from ...core.dialects.progress import StateEntry
+from ...core.kubernetes.names import ROLE_DRIVER
+from ...core.kubernetes.pods import ContainerStatus
+from ...core.spark.spark_ui import find_ui_url
+from ...follow.access.pods import ExecutorCount, describe_block
+from ...follow.ending.executor_ends import ExecutorEnd
+from ..base.errors import print_note
+from ..base.streams import OutputError
+from .progress_line import ProgressLine
 
 # A container with this reason starts and ends repeatedly. Spark replaces an executor that does not start.
 _RESTARTED = "CrashLoopBackOff"

@@ -8,14 +8,14 @@ from pathlib import Path
 
 import typer
 
-from airflow_provider_spark_operator.cli.base.errors import CommandError, print_error
-from airflow_provider_spark_operator.cli.base.exit_codes import ExitCode
-from airflow_provider_spark_operator.cli.base.program_name import get_program_name
-from airflow_provider_spark_operator.cli.base.streams import OutputError, finish_results, prepare_streams
-from airflow_provider_spark_operator.cli.base.usage_errors import USAGE_ERROR, describe_usage_error
-from airflow_provider_spark_operator.cli.program.program import build_program
-from airflow_provider_spark_operator.core.kubernetes.problems import InvalidResource
-from airflow_provider_spark_operator.kube.errors import ConfigurationError, KubeError
+from ...core.kubernetes.problems import InvalidResource
+from ...kube.errors import ConfigurationError, KubeError
+from ..base.errors import CommandError, print_error
+from ..base.exit_codes import ExitCode
+from ..base.program_name import get_program_name
+from ..base.streams import OutputError, finish_results, prepare_streams
+from ..base.usage_errors import USAGE_ERROR, describe_usage_error
+from .program import build_program
 
 
 def run_command(argv: Sequence[str] | None) -> int:

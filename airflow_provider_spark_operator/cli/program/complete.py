@@ -6,9 +6,9 @@ from typing import Annotated, Any, Final, TypeAlias
 
 import typer
 
-from airflow_provider_spark_operator.cli.base.errors import CommandError
-from airflow_provider_spark_operator.cli.base.exit_codes import ExitCode
-from airflow_provider_spark_operator.cli.program.program import VerbGroup, open_command
+from ..base.errors import CommandError
+from ..base.exit_codes import ExitCode
+from .program import VerbGroup, open_command
 
 EXAMPLES = """
 spark-operator complete -- local ''

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from airflow_provider_spark_operator.cli.base.exit_codes import ExitCode
+from ..base.exit_codes import ExitCode
 
 EXAMPLES = """
 # Complete in this shell

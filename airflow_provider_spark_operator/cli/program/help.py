@@ -5,10 +5,10 @@ from typing import Annotated
 
 import typer
 
-from airflow_provider_spark_operator.cli.base.errors import CommandError
-from airflow_provider_spark_operator.cli.base.exit_codes import MEANINGS, ExitCode
-from airflow_provider_spark_operator.cli.base.usage_errors import suggest
-from airflow_provider_spark_operator.cli.program.program import VerbGroup, open_command
+from ..base.errors import CommandError
+from ..base.exit_codes import MEANINGS, ExitCode
+from ..base.usage_errors import suggest
+from .program import VerbGroup, open_command
 
 EXIT_CODES = "exit-codes"
 

@@ -7,9 +7,9 @@ import textwrap
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from airflow_provider_spark_operator.cli.base.program_name import PROGRAM, get_program_name
-from airflow_provider_spark_operator.cli.options.options import CLUSTER_PANEL
-from airflow_provider_spark_operator.cli.program.catalogue import Group, Section, Verb
+from ..base.program_name import PROGRAM, get_program_name
+from ..options.options import CLUSTER_PANEL
+from .catalogue import Group, Section, Verb
 
 _MAX_COLUMNS = 110
 _FEWEST_COLUMNS = 32

@@ -8,8 +8,8 @@ import io
 import sys
 from contextlib import redirect_stdout
 
-from airflow_provider_spark_operator.cli import main as run
-from airflow_provider_spark_operator.cli.program.complete import FILES
+from .. import main as run
+from .complete import FILES
 
 _NO_FILES = ":4"
 _FILES = ":0"

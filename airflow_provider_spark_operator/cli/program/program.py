@@ -8,14 +8,14 @@ from typing import Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from airflow_provider_spark_operator import __version__
-from airflow_provider_spark_operator.cli.base.errors import CommandError
-from airflow_provider_spark_operator.cli.base.exit_codes import ExitCode
-from airflow_provider_spark_operator.cli.base.interrupts import raise_on_interrupt
-from airflow_provider_spark_operator.cli.base.program_name import PROGRAM, get_program_name
-from airflow_provider_spark_operator.cli.base.usage_errors import add_context, suggest
-from airflow_provider_spark_operator.cli.program import catalogue, help_page
-from airflow_provider_spark_operator.cli.program.verb_import import import_verb
+from ... import __version__
+from ..base.errors import CommandError
+from ..base.exit_codes import ExitCode
+from ..base.interrupts import raise_on_interrupt
+from ..base.program_name import PROGRAM, get_program_name
+from ..base.usage_errors import add_context, suggest
+from . import catalogue, help_page
+from .verb_import import import_verb
 
 SUMMARY = (
     "Run Apache Spark on Kubernetes: a controller, a local cluster and tools for SparkApplications and SparkClusters."

@@ -1,8 +1,8 @@
 """`spark-operator version`: print the version of this program."""
 
-from airflow_provider_spark_operator import __version__
-from airflow_provider_spark_operator.cli.base.exit_codes import ExitCode
-from airflow_provider_spark_operator.cli.base.program_name import PROGRAM
+from ... import __version__
+from ..base.exit_codes import ExitCode
+from ..base.program_name import PROGRAM
 
 EXAMPLES = """
 spark-operator version

@@ -8,10 +8,10 @@ from typing import Annotated, Any, Final
 
 import typer
 
-from airflow_provider_spark_operator.cli.base.ages import parse_duration
-from airflow_provider_spark_operator.cli.files.documents import read_text
-from airflow_provider_spark_operator.core.parameters.parameters import split_list
-from airflow_provider_spark_operator.kube.yaml_text import YamlError, load_all
+from ...core.parameters.parameters import split_list
+from ...kube.yaml_text import YamlError, load_all
+from ..base.ages import parse_duration
+from ..files.documents import read_text
 
 PROGRAM_PANEL: Final = "Program"
 RESOURCES_PANEL: Final = "Resources of the pods"

@@ -7,18 +7,18 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
-from airflow_provider_spark_operator.cli.files.documents import LARGEST_INPUT
-from airflow_provider_spark_operator.cli.files.jar import read_main_class
-from airflow_provider_spark_operator.core.driver.configuration.configuration import Configuration
-from airflow_provider_spark_operator.core.driver.configuration.inputs import SubmissionInputs
-from airflow_provider_spark_operator.core.driver.configuration.text import decode_text
-from airflow_provider_spark_operator.core.driver.named_files import find_plain_files, find_template_files
-from airflow_provider_spark_operator.core.driver.pod.executor_template import EXECUTOR_TEMPLATE_KEY
-from airflow_provider_spark_operator.core.driver.submission.command_line import CommandLine, parse_command_line
-from airflow_provider_spark_operator.core.driver.submission.submission import SubmitContext, build_submission_inputs
-from airflow_provider_spark_operator.core.kubernetes.problems import InvalidResource, Problem
-from airflow_provider_spark_operator.core.spark.properties import parse_properties
-from airflow_provider_spark_operator.reconcile.attempts.files import read_file, read_templates
+from ...core.driver.configuration.configuration import Configuration
+from ...core.driver.configuration.inputs import SubmissionInputs
+from ...core.driver.configuration.text import decode_text
+from ...core.driver.named_files import find_plain_files, find_template_files
+from ...core.driver.pod.executor_template import EXECUTOR_TEMPLATE_KEY
+from ...core.driver.submission.command_line import CommandLine, parse_command_line
+from ...core.driver.submission.submission import SubmitContext, build_submission_inputs
+from ...core.kubernetes.problems import InvalidResource, Problem
+from ...core.spark.properties import parse_properties
+from ...reconcile.attempts.files import read_file, read_templates
+from ..files.documents import LARGEST_INPUT
+from ..files.jar import read_main_class
 
 SUBMIT_TIME = 1_577_836_800_000
 """Time of the submission, in milliseconds: a fixed time in 2020, so that the output does not depend on the clock."""

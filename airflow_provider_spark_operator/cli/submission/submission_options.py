@@ -5,15 +5,15 @@ from typing import Annotated, TypeAlias
 
 import typer
 
-from airflow_provider_spark_operator.cli.base.ages import check_duration, parse_duration
-from airflow_provider_spark_operator.cli.base.object_names import require_object_name
-from airflow_provider_spark_operator.cli.options.assignment import parse_assignment, read_value
-from airflow_provider_spark_operator.cli.options.options import require_text
-from airflow_provider_spark_operator.cli.submission.parameter_options import LIFECYCLE_PANEL, PROGRAM_PANEL
-from airflow_provider_spark_operator.core.compose.application import TaskSettings
-from airflow_provider_spark_operator.core.compose.retention import KEEP_FAILED_DRIVER
-from airflow_provider_spark_operator.core.dialects.dialect import find_api_version_problem
-from airflow_provider_spark_operator.core.parameters.ttl import KEEP
+from ...core.compose.application import TaskSettings
+from ...core.compose.retention import KEEP_FAILED_DRIVER
+from ...core.dialects.dialect import find_api_version_problem
+from ...core.parameters.ttl import KEEP
+from ..base.ages import check_duration, parse_duration
+from ..base.object_names import require_object_name
+from ..options.assignment import parse_assignment, read_value
+from ..options.options import require_text
+from .parameter_options import LIFECYCLE_PANEL, PROGRAM_PANEL
 
 _KEEP = "keep"
 

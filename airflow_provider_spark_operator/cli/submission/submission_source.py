@@ -8,24 +8,24 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
-from airflow_provider_spark_operator.cli.base.errors import CommandError, print_note
-from airflow_provider_spark_operator.cli.base.exit_codes import ExitCode
-from airflow_provider_spark_operator.cli.base.object_names import derive_name
-from airflow_provider_spark_operator.cli.base.program_name import get_program_name
-from airflow_provider_spark_operator.cli.files.documents import DocumentError, read_documents, split_list
-from airflow_provider_spark_operator.cli.options.assignment import assign, parse_assignment, read_value_at
-from airflow_provider_spark_operator.core.compose.application import TaskSettings
-from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
-from airflow_provider_spark_operator.core.kubernetes.manifest import build_manifest, is_stored
-from airflow_provider_spark_operator.core.kubernetes.names import DEFAULT_API_VERSION
-from airflow_provider_spark_operator.core.kubernetes.problems import InvalidResource, Problem
-from airflow_provider_spark_operator.core.parameters.parameters import NAMES, Parameters
-from airflow_provider_spark_operator.follow.access.errors import NameTaken
-from airflow_provider_spark_operator.follow.access.reference import ApplicationReference
-from airflow_provider_spark_operator.follow.submission.composition import Composition
-from airflow_provider_spark_operator.follow.submission.document import read_document
-from airflow_provider_spark_operator.follow.submission.shipment import FileUnavailable, UploadFailed, WriteObject
-from airflow_provider_spark_operator.follow.submission.stamp import NO_TASK
+from ...core.compose.application import TaskSettings
+from ...core.kubernetes.json_object import JsonObject
+from ...core.kubernetes.manifest import build_manifest, is_stored
+from ...core.kubernetes.names import DEFAULT_API_VERSION
+from ...core.kubernetes.problems import InvalidResource, Problem
+from ...core.parameters.parameters import NAMES, Parameters
+from ...follow.access.errors import NameTaken
+from ...follow.access.reference import ApplicationReference
+from ...follow.submission.composition import Composition
+from ...follow.submission.document import read_document
+from ...follow.submission.shipment import FileUnavailable, UploadFailed, WriteObject
+from ...follow.submission.stamp import NO_TASK
+from ..base.errors import CommandError, print_note
+from ..base.exit_codes import ExitCode
+from ..base.object_names import derive_name
+from ..base.program_name import get_program_name
+from ..files.documents import DocumentError, read_documents, split_list
+from ..options.assignment import assign, parse_assignment, read_value_at
 
 
 def write_object(folder: str, place: str, content: bytes) -> bool:

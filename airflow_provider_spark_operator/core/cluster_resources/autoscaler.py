@@ -2,9 +2,9 @@
 
 from typing import Any, Final
 
-from airflow_provider_spark_operator.core.cluster_resources.frame import Frame
-from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
-from airflow_provider_spark_operator.core.kubernetes.names import ROLE_WORKER
+from ..kubernetes.json_object import JsonObject
+from ..kubernetes.names import ROLE_WORKER
+from .frame import Frame
 
 AUTOSCALER: Final = f"{ROLE_WORKER}-hpa"
 _CPU_UTILIZATION_PERCENT = 30

@@ -1,21 +1,15 @@
 """Builds all objects of a SparkCluster, in the order in which they are applied."""
 
-from airflow_provider_spark_operator.core.cluster_resources.autoscaler import build_autoscaler
-from airflow_provider_spark_operator.core.cluster_resources.frame import Frame
-from airflow_provider_spark_operator.core.cluster_resources.protection import (
-    build_disruption_budget,
-    build_network_policy,
-)
-from airflow_provider_spark_operator.core.cluster_resources.services import build_master_service, build_worker_service
-from airflow_provider_spark_operator.core.cluster_resources.shape import find_building_problems
-from airflow_provider_spark_operator.core.cluster_resources.stateful_sets import (
-    build_master_stateful_set,
-    build_worker_stateful_set,
-)
-from airflow_provider_spark_operator.core.kubernetes.identity import CLUSTER_IDENTITY, find_name_problem
-from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
-from airflow_provider_spark_operator.core.kubernetes.problems import InvalidResource
-from airflow_provider_spark_operator.core.models.cluster import SparkCluster
+from ..kubernetes.identity import CLUSTER_IDENTITY, find_name_problem
+from ..kubernetes.json_object import JsonObject
+from ..kubernetes.problems import InvalidResource
+from ..models.cluster import SparkCluster
+from .autoscaler import build_autoscaler
+from .frame import Frame
+from .protection import build_disruption_budget, build_network_policy
+from .services import build_master_service, build_worker_service
+from .shape import find_building_problems
+from .stateful_sets import build_master_stateful_set, build_worker_stateful_set
 
 
 def build_cluster(cluster: SparkCluster, operator_name: str) -> tuple[JsonObject, ...]:

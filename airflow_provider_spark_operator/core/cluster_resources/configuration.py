@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping
 
-from airflow_provider_spark_operator.core.models.cluster import SparkCluster
-from airflow_provider_spark_operator.core.spark.spark_conf import replace_version_in_images
+from ..models.cluster import SparkCluster
+from ..spark.spark_conf import replace_version_in_images
 
 SCHEDULER_KEY = "spark.kubernetes.scheduler.name"
 

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from airflow_provider_spark_operator.core.driver.pod.pod import build_variable, merge
-from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
-from airflow_provider_spark_operator.core.kubernetes.problems import InvalidResource, Problem
+from ..driver.pod.pod import build_variable, merge
+from ..kubernetes.json_object import JsonObject
+from ..kubernetes.problems import InvalidResource, Problem
 
 _SCRIPTS: Final = "/opt/spark/sbin"
 

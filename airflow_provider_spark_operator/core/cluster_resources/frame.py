@@ -3,15 +3,10 @@
 from dataclasses import dataclass
 from typing import Final
 
-from airflow_provider_spark_operator.core.driver.pod.pod import merge
-from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
-from airflow_provider_spark_operator.core.kubernetes.names import (
-    LABEL_CLUSTER_NAME,
-    LABEL_OPERATOR_NAME,
-    LABEL_ROLE,
-    LABEL_SPARK_VERSION,
-)
-from airflow_provider_spark_operator.core.models.cluster import SparkCluster
+from ..driver.pod.pod import merge
+from ..kubernetes.json_object import JsonObject
+from ..kubernetes.names import LABEL_CLUSTER_NAME, LABEL_OPERATOR_NAME, LABEL_ROLE, LABEL_SPARK_VERSION
+from ..models.cluster import SparkCluster
 
 # Only the API server sets these fields. A template that is copied from a cluster contains them, and apply rejects some.
 _SERVER_FIELDS: Final = frozenset(

@@ -2,10 +2,10 @@
 
 from typing import Final
 
-from airflow_provider_spark_operator.core.cluster_resources.frame import Frame
-from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
-from airflow_provider_spark_operator.core.kubernetes.names import LABEL_ROLE, ROLE_DRIVER, ROLE_WORKER
-from airflow_provider_spark_operator.core.models.cluster import WorkerNetworkPolicySpec
+from ..kubernetes.json_object import JsonObject
+from ..kubernetes.names import LABEL_ROLE, ROLE_DRIVER, ROLE_WORKER
+from ..models.cluster import WorkerNetworkPolicySpec
+from .frame import Frame
 
 DISRUPTION_BUDGET: Final = f"{ROLE_WORKER}-pdb"
 

@@ -2,16 +2,12 @@
 
 from collections.abc import Mapping
 
-from airflow_provider_spark_operator.core.cluster_resources.daemon import with_ports
-from airflow_provider_spark_operator.core.cluster_resources.frame import Frame
-from airflow_provider_spark_operator.core.cluster_resources.stateful_sets import (
-    MASTER_PORTS,
-    WORKER_PORTS,
-    WORKER_SERVICE,
-)
-from airflow_provider_spark_operator.core.driver.pod.pod import merge
-from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
-from airflow_provider_spark_operator.core.kubernetes.names import MASTER_SERVICE, ROLE_MASTER, ROLE_WORKER
+from ..driver.pod.pod import merge
+from ..kubernetes.json_object import JsonObject
+from ..kubernetes.names import MASTER_SERVICE, ROLE_MASTER, ROLE_WORKER
+from .daemon import with_ports
+from .frame import Frame
+from .stateful_sets import MASTER_PORTS, WORKER_PORTS, WORKER_SERVICE
 
 
 def build_master_service(frame: Frame) -> JsonObject:

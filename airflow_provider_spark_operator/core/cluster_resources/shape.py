@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from typing import Any, Final, TypeAlias
 
-from airflow_provider_spark_operator.core.kubernetes.kubernetes_names import is_label_value
-from airflow_provider_spark_operator.core.kubernetes.problems import Problem
-from airflow_provider_spark_operator.core.models.cluster import SparkClusterSpec
-from airflow_provider_spark_operator.core.models.parse import name_type
+from ..kubernetes.kubernetes_names import is_label_value
+from ..kubernetes.problems import Problem
+from ..models.cluster import SparkClusterSpec
+from ..models.parse import name_type
 
 # A mapping: an object with these optional members. A list: items of the shape of its only member. A string: the name of
 # a type.

@@ -4,17 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from airflow_provider_spark_operator.core.cluster_resources.configuration import (
-    SCHEDULER_KEY,
-    build_cluster_configuration,
-    format_java_options,
-    get_default_image,
-)
-from airflow_provider_spark_operator.core.cluster_resources.daemon import Daemon, with_daemon
-from airflow_provider_spark_operator.core.cluster_resources.frame import Frame
-from airflow_provider_spark_operator.core.driver.pod.pod import forbid_privilege_escalation, merge
-from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
-from airflow_provider_spark_operator.core.kubernetes.names import (
+from ..driver.pod.pod import forbid_privilege_escalation, merge
+from ..kubernetes.json_object import JsonObject
+from ..kubernetes.names import (
     MASTER_PORT,
     MASTER_REST_PORT,
     MASTER_WEB_PORT,
@@ -22,7 +14,10 @@ from airflow_provider_spark_operator.core.kubernetes.names import (
     ROLE_WORKER,
     build_master_url,
 )
-from airflow_provider_spark_operator.core.spark.spark_conf import IMAGE_KEY
+from ..spark.spark_conf import IMAGE_KEY
+from .configuration import SCHEDULER_KEY, build_cluster_configuration, format_java_options, get_default_image
+from .daemon import Daemon, with_daemon
+from .frame import Frame
 
 MASTER_PORTS: Final[Mapping[str, int]] = {"web": MASTER_WEB_PORT, "spark": MASTER_PORT, "rest": MASTER_REST_PORT}
 WORKER_PORTS: Final[Mapping[str, int]] = {"web": 8081}

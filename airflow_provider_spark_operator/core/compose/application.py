@@ -3,15 +3,15 @@
 from dataclasses import dataclass, field
 from datetime import timedelta
 
-from airflow_provider_spark_operator.core.compose.files import MountedFiles
-from airflow_provider_spark_operator.core.compose.memory import MemoryGrowth, grow_memory
-from airflow_provider_spark_operator.core.dialects.dialect import dialect_of
-from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject, copy_object
-from airflow_provider_spark_operator.core.kubernetes.names import LABEL_PRIORITY_CLASS, LABEL_QUEUE_NAME
-from airflow_provider_spark_operator.core.kubernetes.problems import InvalidResource
-from airflow_provider_spark_operator.core.parameters.parameter_values import read_seconds
-from airflow_provider_spark_operator.core.parameters.parameters import Parameters
-from airflow_provider_spark_operator.core.parameters.pod_settings import format_values
+from ..dialects.dialect import dialect_of
+from ..kubernetes.json_object import JsonObject, copy_object
+from ..kubernetes.names import LABEL_PRIORITY_CLASS, LABEL_QUEUE_NAME
+from ..kubernetes.problems import InvalidResource
+from ..parameters.parameter_values import read_seconds
+from ..parameters.parameters import Parameters
+from ..parameters.pod_settings import format_values
+from .files import MountedFiles
+from .memory import MemoryGrowth, grow_memory
 
 
 @dataclass(frozen=True)

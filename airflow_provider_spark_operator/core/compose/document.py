@@ -2,16 +2,11 @@
 
 from typing import Protocol, TypeGuard
 
-from airflow_provider_spark_operator.core.kubernetes.identity import (
-    APPLICATION_IDENTITY,
-    NameRules,
-    find_name_problem,
-    find_namespace_problem,
-)
-from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject, copy_object
-from airflow_provider_spark_operator.core.kubernetes.names import DEFAULT_API_VERSION
-from airflow_provider_spark_operator.core.kubernetes.problems import InvalidResource, Problem
-from airflow_provider_spark_operator.core.parameters.arguments import FILE_EXTENSIONS
+from ..kubernetes.identity import APPLICATION_IDENTITY, NameRules, find_name_problem, find_namespace_problem
+from ..kubernetes.json_object import JsonObject, copy_object
+from ..kubernetes.names import DEFAULT_API_VERSION
+from ..kubernetes.problems import InvalidResource, Problem
+from ..parameters.arguments import FILE_EXTENSIONS
 
 
 class PydanticModel(Protocol):

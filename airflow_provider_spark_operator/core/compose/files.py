@@ -10,10 +10,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from airflow_provider_spark_operator.core.kubernetes.kubernetes_names import is_data_key
-from airflow_provider_spark_operator.core.kubernetes.names import FILES_DIRECTORY
-from airflow_provider_spark_operator.core.kubernetes.problems import InvalidResource, Problem
-from airflow_provider_spark_operator.core.parameters.parameters import Parameters, split_list
+from ..kubernetes.kubernetes_names import is_data_key
+from ..kubernetes.names import FILES_DIRECTORY
+from ..kubernetes.problems import InvalidResource, Problem
+from ..parameters.parameters import Parameters, split_list
 
 # Kubernetes allows 1 MiB in a ConfigMap. The application that contains it needs space for its other fields.
 CONFIG_MAP_BYTES: Final = 900 * 1024

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from airflow_provider_spark_operator.core.kubernetes.names import ROLE_DRIVER, ROLE_EXECUTOR
+from ..kubernetes.names import ROLE_DRIVER, ROLE_EXECUTOR
 
 ROLES: Final[tuple[str, ...]] = (ROLE_DRIVER, ROLE_EXECUTOR)
 _DEFAULT: Final = "1g"

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
 
-from airflow_provider_spark_operator.core.dialects.dialect import dialect_of
-from airflow_provider_spark_operator.core.kubernetes.json_object import is_integer
-from airflow_provider_spark_operator.core.kubernetes.problems import InvalidResource, Problem
-from airflow_provider_spark_operator.core.kubernetes.times import to_duration
-from airflow_provider_spark_operator.core.parameters.arguments import RESTARTS_BY_AIRFLOW, RESTARTS_BY_CLUSTER
-from airflow_provider_spark_operator.core.parameters.pending import is_template
-from airflow_provider_spark_operator.core.states.backoff import choose_backoff_millis
+from ..dialects.dialect import dialect_of
+from ..kubernetes.json_object import is_integer
+from ..kubernetes.problems import InvalidResource, Problem
+from ..kubernetes.times import to_duration
+from ..parameters.arguments import RESTARTS_BY_AIRFLOW, RESTARTS_BY_CLUSTER
+from ..parameters.pending import is_template
+from ..states.backoff import choose_backoff_millis
 
 _NEVER: Final = "Never"
 

@@ -4,9 +4,9 @@ import math
 from datetime import timedelta
 from typing import Final
 
-from airflow_provider_spark_operator.core.kubernetes.problems import Problem
-from airflow_provider_spark_operator.core.kubernetes.times import to_seconds
-from airflow_provider_spark_operator.core.parameters.ttl import KEEP
+from ..kubernetes.problems import Problem
+from ..kubernetes.times import to_seconds
+from ..parameters.ttl import KEEP
 
 KEEP_FAILED_DRIVER: Final = timedelta(minutes=5)
 # Kubernetes stores it as a 64-bit integer of milliseconds.

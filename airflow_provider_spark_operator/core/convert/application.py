@@ -3,24 +3,24 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from airflow_provider_spark_operator.core.convert.draft import Draft
-from airflow_provider_spark_operator.core.convert.fields import APPLICATION_FIELDS, Field
-from airflow_provider_spark_operator.core.convert.ingress import write_ingresses
-from airflow_provider_spark_operator.core.convert.lifecycle import write_lifecycle
-from airflow_provider_spark_operator.core.convert.monitoring import write_monitoring
-from airflow_provider_spark_operator.core.convert.normalize import Normalized, normalize
-from airflow_provider_spark_operator.core.convert.pods import write_templates
-from airflow_provider_spark_operator.core.convert.program import write_program
-from airflow_provider_spark_operator.core.convert.properties import write_properties
-from airflow_provider_spark_operator.core.convert.report import Conversion, FieldReport, Outcome, Status
-from airflow_provider_spark_operator.core.convert.schedulers import write_schedulers
-from airflow_provider_spark_operator.core.convert.shapes import find_shape_problems
-from airflow_provider_spark_operator.core.convert.volumes import report_unused_volumes
-from airflow_provider_spark_operator.core.dialects.kubeflow import GROUP
-from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
-from airflow_provider_spark_operator.core.kubernetes.names import ANNOTATION_LAST_APPLIED, DEFAULT_API_VERSION
-from airflow_provider_spark_operator.core.kubernetes.problems import Problem, filter_errors, filter_warnings
-from airflow_provider_spark_operator.core.validation.validate import validate_without_status
+from ..dialects.kubeflow import GROUP
+from ..kubernetes.json_object import JsonObject
+from ..kubernetes.names import ANNOTATION_LAST_APPLIED, DEFAULT_API_VERSION
+from ..kubernetes.problems import Problem, filter_errors, filter_warnings
+from ..validation.validate import validate_without_status
+from .draft import Draft
+from .fields import APPLICATION_FIELDS, Field
+from .ingress import write_ingresses
+from .lifecycle import write_lifecycle
+from .monitoring import write_monitoring
+from .normalize import Normalized, normalize
+from .pods import write_templates
+from .program import write_program
+from .properties import write_properties
+from .report import Conversion, FieldReport, Outcome, Status
+from .schedulers import write_schedulers
+from .shapes import find_shape_problems
+from .volumes import report_unused_volumes
 
 _KUEUE: Final = "kueue.x-k8s.io/"
 _KUEUE_REASON: Final = (

@@ -5,18 +5,18 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
-from airflow_provider_spark_operator.core.convert.application import build_application
-from airflow_provider_spark_operator.core.convert.fields import APPLICATION_FIELDS, SCHEDULE_FIELDS, Field, Shape
-from airflow_provider_spark_operator.core.convert.normalize import normalize
-from airflow_provider_spark_operator.core.convert.scheduled import IsTimeZone, find_schedule_problems, move_problem
-from airflow_provider_spark_operator.core.convert.shapes import find_shape_problems
-from airflow_provider_spark_operator.core.kubernetes.json_object import is_integer
-from airflow_provider_spark_operator.core.kubernetes.problems import Problem, Severity, filter_errors
-from airflow_provider_spark_operator.core.models.parse import format_path, name_type
-from airflow_provider_spark_operator.core.validation.fields import find_unknown_kubernetes_fields, suggest_field
-from airflow_provider_spark_operator.core.validation.json_values import find_json_problems
-from airflow_provider_spark_operator.core.validation.pod_rules import find_value_problems
-from airflow_provider_spark_operator.core.validation.validate import validate_without_status
+from ..kubernetes.json_object import is_integer
+from ..kubernetes.problems import Problem, Severity, filter_errors
+from ..models.parse import format_path, name_type
+from ..validation.fields import find_unknown_kubernetes_fields, suggest_field
+from ..validation.json_values import find_json_problems
+from ..validation.pod_rules import find_value_problems
+from ..validation.validate import validate_without_status
+from .application import build_application
+from .fields import APPLICATION_FIELDS, SCHEDULE_FIELDS, Field, Shape
+from .normalize import normalize
+from .scheduled import IsTimeZone, find_schedule_problems, move_problem
+from .shapes import find_shape_problems
 
 RELEASE: Final = "2.5"
 """The release of Kubeflow's operator whose fields are known. Later releases may have more."""

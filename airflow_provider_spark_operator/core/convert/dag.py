@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final
 
-from airflow_provider_spark_operator.core.convert.schedule import Schedule
+from .schedule import Schedule
 
 _JINJA: Final = ("{{", "{%", "{#")
 _DAG: Final = '''"""Run the application of the ScheduledSparkApplication {name} on its schedule."""

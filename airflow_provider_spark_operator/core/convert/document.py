@@ -3,12 +3,12 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from airflow_provider_spark_operator.core.convert.application import convert_application, describe_resource, refuse
-from airflow_provider_spark_operator.core.convert.report import Conversion, Status
-from airflow_provider_spark_operator.core.convert.scheduled import IsTimeZone, convert_schedule
-from airflow_provider_spark_operator.core.dialects.kubeflow import GROUP, VERSIONS
-from airflow_provider_spark_operator.core.kubernetes.problems import Problem
-from airflow_provider_spark_operator.core.models.parse import name_type
+from ..dialects.kubeflow import GROUP, VERSIONS
+from ..kubernetes.problems import Problem
+from ..models.parse import name_type
+from .application import convert_application, describe_resource, refuse
+from .report import Conversion, Status
+from .scheduled import IsTimeZone, convert_schedule
 
 _LISTS: Final = ("List", "SparkApplicationList", "ScheduledSparkApplicationList")
 

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from airflow_provider_spark_operator.core.convert.report import Outcome
-from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
-from airflow_provider_spark_operator.core.kubernetes.problems import Problem
+from ..kubernetes.json_object import JsonObject
+from ..kubernetes.problems import Problem
+from .report import Outcome
 
 
 @dataclass

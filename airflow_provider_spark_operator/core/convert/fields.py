@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final
 
-from airflow_provider_spark_operator.core.convert.report import Outcome
+from .report import Outcome
 
 EXACT, CHANGED, DROPPED = Outcome.EXACT, Outcome.CHANGED, Outcome.DROPPED
 ROLES: Final = ("driver", "executor")

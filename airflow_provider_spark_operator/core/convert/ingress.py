@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from airflow_provider_spark_operator.core.convert.draft import Draft
-from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
-from airflow_provider_spark_operator.core.kubernetes.names import build_application_id
+from ..kubernetes.json_object import JsonObject
+from ..kubernetes.names import build_application_id
+from .draft import Draft
 
 _FIELD: Final = "spec.driverIngressOptions[].ingressURLFormat"
 _PLACEHOLDER: Final = re.compile(r"\{\{\s*\$(appName|appNamespace|appId)\s*\}\}")

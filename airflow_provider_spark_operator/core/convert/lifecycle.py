@@ -2,8 +2,8 @@
 
 from typing import Any, Final
 
-from airflow_provider_spark_operator.core.convert.draft import Draft
-from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
+from ..kubernetes.json_object import JsonObject
+from .draft import Draft
 
 _INTERVAL_SECONDS: Final = 5
 _MAX_RESTARTS: Final = (1 << 63) - 1

@@ -2,11 +2,11 @@
 
 from typing import Any, Final
 
-from airflow_provider_spark_operator.core.convert.draft import Draft
-from airflow_provider_spark_operator.core.convert.pods import mount_config_map, name_volume
-from airflow_provider_spark_operator.core.convert.prometheus import METRICS_PROPERTIES, PROMETHEUS_CONFIGURATION
-from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
-from airflow_provider_spark_operator.core.parameters.pod_settings import CONTAINERS
+from ..kubernetes.json_object import JsonObject
+from ..parameters.pod_settings import CONTAINERS
+from .draft import Draft
+from .pods import mount_config_map, name_volume
+from .prometheus import METRICS_PROPERTIES, PROMETHEUS_CONFIGURATION
 
 _DIRECTORY: Final = "/etc/metrics/conf"
 _METRICS_FILE: Final = "metrics.properties"

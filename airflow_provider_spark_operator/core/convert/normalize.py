@@ -4,11 +4,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from airflow_provider_spark_operator.core.convert.fields import Field, Shape
-from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject, is_integer
-from airflow_provider_spark_operator.core.kubernetes.problems import Problem
-from airflow_provider_spark_operator.core.models.parse import name_type
-from airflow_provider_spark_operator.core.parameters.pod_settings import format_value
+from ..kubernetes.json_object import JsonObject, is_integer
+from ..kubernetes.problems import Problem
+from ..models.parse import name_type
+from ..parameters.pod_settings import format_value
+from .fields import Field, Shape
 
 _CONVERTED: Final = "a value that is not a string was converted to text"
 

@@ -5,13 +5,13 @@ from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from typing import Any, Final
 
-from airflow_provider_spark_operator.core.convert.draft import Draft
-from airflow_provider_spark_operator.core.convert.fields import ROLES
-from airflow_provider_spark_operator.core.convert.properties import ENVIRONMENT
-from airflow_provider_spark_operator.core.convert.volumes import write_volumes
-from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
-from airflow_provider_spark_operator.core.kubernetes.names import LONGEST_LABEL_VALUE
-from airflow_provider_spark_operator.core.parameters.pod_settings import CONTAINERS
+from ..kubernetes.json_object import JsonObject
+from ..kubernetes.names import LONGEST_LABEL_VALUE
+from ..parameters.pod_settings import CONTAINERS
+from .draft import Draft
+from .fields import ROLES
+from .properties import ENVIRONMENT
+from .volumes import write_volumes
 
 _HADOOP_DIRECTORY: Final = "/etc/hadoop/conf"
 _SPARK_DIRECTORY: Final = "/etc/spark/conf"

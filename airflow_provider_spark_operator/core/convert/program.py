@@ -2,10 +2,10 @@
 
 from typing import Final
 
-from airflow_provider_spark_operator.core.convert.draft import Draft
-from airflow_provider_spark_operator.core.dialects.apache_pods import IVY_DIRECTORY, IVY_KEY
-from airflow_provider_spark_operator.core.driver.configuration.inputs import PYTHON_RUNNER, R_RUNNER, ApplicationKind
-from airflow_provider_spark_operator.core.driver.submission.submission import detect_kind
+from ..dialects.apache_pods import IVY_DIRECTORY, IVY_KEY
+from ..driver.configuration.inputs import PYTHON_RUNNER, R_RUNNER, ApplicationKind
+from ..driver.submission.submission import detect_kind
+from .draft import Draft
 
 _TYPES: Final = {
     ApplicationKind.PYTHON: ("Python",),

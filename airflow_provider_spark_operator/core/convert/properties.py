@@ -4,12 +4,12 @@ import posixpath
 from collections.abc import Mapping
 from typing import Any, Final
 
-from airflow_provider_spark_operator.core.convert.draft import Draft
-from airflow_provider_spark_operator.core.convert.fields import ROLES
-from airflow_provider_spark_operator.core.dialects.kubeflow import GROUP
-from airflow_provider_spark_operator.core.driver.configuration.resource_names import POD_NAME_KEY
-from airflow_provider_spark_operator.core.parameters.pod_settings import format_value
-from airflow_provider_spark_operator.core.spark.spark_conf import DYNAMIC_ALLOCATION_KEY, SHUFFLE_TRACKING_KEY
+from ..dialects.kubeflow import GROUP
+from ..driver.configuration.resource_names import POD_NAME_KEY
+from ..parameters.pod_settings import format_value
+from ..spark.spark_conf import DYNAMIC_ALLOCATION_KEY, SHUFFLE_TRACKING_KEY
+from .draft import Draft
+from .fields import ROLES
 
 ENVIRONMENT: Final = {"driver": "spark.kubernetes.driverEnv.", "executor": "spark.executorEnv."}
 _KUEUE: Final = "kueue.x-k8s.io/"

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
-from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
-from airflow_provider_spark_operator.core.kubernetes.problems import Problem
+from ..kubernetes.json_object import JsonObject
+from ..kubernetes.problems import Problem
 
 
 class Outcome(StrEnum):

@@ -4,17 +4,17 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, TypeAlias
 
-from airflow_provider_spark_operator.core.convert.application import build_application, describe_resource, report_fields
-from airflow_provider_spark_operator.core.convert.dag import write_dag
-from airflow_provider_spark_operator.core.convert.draft import Draft
-from airflow_provider_spark_operator.core.convert.fields import SCHEDULE_FIELDS
-from airflow_provider_spark_operator.core.convert.normalize import normalize
-from airflow_provider_spark_operator.core.convert.report import Conversion, Status
-from airflow_provider_spark_operator.core.convert.schedule import InvalidSchedule, Schedule, parse_schedule
-from airflow_provider_spark_operator.core.convert.shapes import find_shape_problems
-from airflow_provider_spark_operator.core.kubernetes.kubernetes_names import OBJECT_RULE, is_object_name
-from airflow_provider_spark_operator.core.kubernetes.problems import Problem, filter_errors, filter_warnings
-from airflow_provider_spark_operator.core.validation.validate import validate_without_status
+from ..kubernetes.kubernetes_names import OBJECT_RULE, is_object_name
+from ..kubernetes.problems import Problem, filter_errors, filter_warnings
+from ..validation.validate import validate_without_status
+from .application import build_application, describe_resource, report_fields
+from .dag import write_dag
+from .draft import Draft
+from .fields import SCHEDULE_FIELDS
+from .normalize import normalize
+from .report import Conversion, Status
+from .schedule import InvalidSchedule, Schedule, parse_schedule
+from .shapes import find_shape_problems
 
 IsTimeZone: TypeAlias = Callable[[str], bool]
 

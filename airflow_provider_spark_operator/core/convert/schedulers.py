@@ -3,9 +3,9 @@
 import json
 from typing import Any, Final
 
-from airflow_provider_spark_operator.core.convert.draft import Draft
-from airflow_provider_spark_operator.core.convert.fields import ROLES
-from airflow_provider_spark_operator.core.driver.pod.volcano import VOLCANO_STEP
+from ..driver.pod.volcano import VOLCANO_STEP
+from .draft import Draft
+from .fields import ROLES
 
 _VOLCANO: Final = "volcano"
 _YUNIKORN: Final = "yunikorn"

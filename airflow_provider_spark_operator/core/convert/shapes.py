@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from airflow_provider_spark_operator.core.convert.fields import ROLES
-from airflow_provider_spark_operator.core.kubernetes.problems import Problem
+from ..kubernetes.problems import Problem
+from .fields import ROLES
 
 _REQUIRED: Final = {
     "configMaps": ("name", "path"),

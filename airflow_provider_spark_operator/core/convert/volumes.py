@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from airflow_provider_spark_operator.core.convert.draft import Draft
-from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
+from ..kubernetes.json_object import JsonObject
+from .draft import Draft
 
 _LOCAL: Final = "spark-local-dir-"
 # Kubernetes' name of each type that Spark can mount as a scratch folder, Spark's name, and the options.

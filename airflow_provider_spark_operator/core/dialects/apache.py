@@ -6,24 +6,18 @@ A status may have any content. Malformed parts are ignored.
 from collections.abc import Mapping
 from datetime import datetime
 
-from airflow_provider_spark_operator.core.dialects.progress import Phase, Progress, StateEntry, find_last_stop
-from airflow_provider_spark_operator.core.dialects.spark_properties import read_properties
-from airflow_provider_spark_operator.core.driver.configuration.errors import DriverBuildError
-from airflow_provider_spark_operator.core.driver.configuration.resource_names import get_driver_pod_name
-from airflow_provider_spark_operator.core.kubernetes.names import build_application_id
-from airflow_provider_spark_operator.core.kubernetes.pods import get_object, get_text
-from airflow_provider_spark_operator.core.kubernetes.times import read_time
-from airflow_provider_spark_operator.core.lifecycle.driver_end import get_main_container
-from airflow_provider_spark_operator.core.log.driver_log import split_lines
-from airflow_provider_spark_operator.core.log.java_message import shorten_java_message
-from airflow_provider_spark_operator.core.spark.spark_conf import uses_dynamic_allocation
-from airflow_provider_spark_operator.core.states.states import (
-    RUNNING,
-    STOPPING,
-    TERMINATED,
-    ApplicationState,
-    read_suspend_reason,
-)
+from ..driver.configuration.errors import DriverBuildError
+from ..driver.configuration.resource_names import get_driver_pod_name
+from ..kubernetes.names import build_application_id
+from ..kubernetes.pods import get_object, get_text
+from ..kubernetes.times import read_time
+from ..lifecycle.driver_end import get_main_container
+from ..log.driver_log import split_lines
+from ..log.java_message import shorten_java_message
+from ..spark.spark_conf import uses_dynamic_allocation
+from ..states.states import RUNNING, STOPPING, TERMINATED, ApplicationState, read_suspend_reason
+from .progress import Phase, Progress, StateEntry, find_last_stop
+from .spark_properties import read_properties
 
 # Spark's default of spark.executor.instances.
 _DEFAULT_EXECUTORS = 2

@@ -4,24 +4,14 @@ import json
 from collections.abc import Mapping
 from typing import Final
 
-from airflow_provider_spark_operator.core.driver.configuration.inputs import DRIVER_TEMPLATE_KEY
-from airflow_provider_spark_operator.core.driver.pod.volcano import (
-    POD_GROUP_JSON_KEY,
-    POD_GROUP_TEMPLATE_KEY,
-    VOLCANO_STEP,
-)
-from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject, copy_object
-from airflow_provider_spark_operator.core.kubernetes.problems import InvalidResource, Problem
-from airflow_provider_spark_operator.core.parameters.parameter_types import (
-    VOLCANO,
-    YUNIKORN,
-    DynamicAllocation,
-    RestartPolicy,
-    Timeouts,
-)
-from airflow_provider_spark_operator.core.parameters.parameter_values import build_value, read_flag, read_seconds
-from airflow_provider_spark_operator.core.parameters.parameters import Parameters
-from airflow_provider_spark_operator.core.parameters.pod_settings import (
+from ..driver.configuration.inputs import DRIVER_TEMPLATE_KEY
+from ..driver.pod.volcano import POD_GROUP_JSON_KEY, POD_GROUP_TEMPLATE_KEY, VOLCANO_STEP
+from ..kubernetes.json_object import JsonObject, copy_object
+from ..kubernetes.problems import InvalidResource, Problem
+from ..parameters.parameter_types import VOLCANO, YUNIKORN, DynamicAllocation, RestartPolicy, Timeouts
+from ..parameters.parameter_values import build_value, read_flag, read_seconds
+from ..parameters.parameters import Parameters
+from ..parameters.pod_settings import (
     CONTAINERS,
     DRIVER,
     EXECUTOR,
@@ -35,12 +25,8 @@ from airflow_provider_spark_operator.core.parameters.pod_settings import (
     read_template,
     remove_replaced_properties,
 )
-from airflow_provider_spark_operator.core.parameters.pod_template import extend_template, merge_templates
-from airflow_provider_spark_operator.core.spark.spark_conf import (
-    DYNAMIC_ALLOCATION_KEY,
-    SHUFFLE_TRACKING_KEY,
-    TEMPLATE_CONTAINER_KEYS,
-)
+from ..parameters.pod_template import extend_template, merge_templates
+from ..spark.spark_conf import DYNAMIC_ALLOCATION_KEY, SHUFFLE_TRACKING_KEY, TEMPLATE_CONTAINER_KEYS
 
 _TEMPLATE_KEYS: Final = {DRIVER: DRIVER_TEMPLATE_KEY, EXECUTOR: "spark.kubernetes.executor.podTemplateFile"}
 _LIMITS: Final = {"min": "minExecutors", "max": "maxExecutors", "initial": "initialExecutors"}

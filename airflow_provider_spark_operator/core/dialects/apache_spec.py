@@ -3,11 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from airflow_provider_spark_operator.core.dialects.apache_pods import write_conf, write_lifecycle, write_pods
-from airflow_provider_spark_operator.core.dialects.spark_properties import select_properties
-from airflow_provider_spark_operator.core.driver.configuration.inputs import PYTHON_RUNNER
-from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject, copy_list, copy_object, is_integer
-from airflow_provider_spark_operator.core.kubernetes.names import (
+from ..driver.configuration.inputs import PYTHON_RUNNER
+from ..kubernetes.json_object import JsonObject, copy_list, copy_object, is_integer
+from ..kubernetes.names import (
     ANNOTATION_TTL_AFTER_SUCCESS,
     DEFAULT_API_VERSION,
     DRIVER_CONTAINER,
@@ -17,17 +15,14 @@ from airflow_provider_spark_operator.core.kubernetes.names import (
     ROLE_EXECUTOR,
     build_master_url,
 )
-from airflow_provider_spark_operator.core.kubernetes.pods import get_object
-from airflow_provider_spark_operator.core.kubernetes.problems import Problem
-from airflow_provider_spark_operator.core.parameters.parameters import (
-    MEMORY_KEYS,
-    Parameters,
-    find_version_in_tag,
-    split_list,
-)
-from airflow_provider_spark_operator.core.parameters.pod_template import extend_template
-from airflow_provider_spark_operator.core.parameters.ttl import DEFAULT_TTL_SECONDS, KEEP, TTL_AFTER_SUCCESS_SECONDS
-from airflow_provider_spark_operator.core.spark.spark_conf import IMAGE_KEY, TEMPLATE_CONTAINER_KEYS
+from ..kubernetes.pods import get_object
+from ..kubernetes.problems import Problem
+from ..parameters.parameters import MEMORY_KEYS, Parameters, find_version_in_tag, split_list
+from ..parameters.pod_template import extend_template
+from ..parameters.ttl import DEFAULT_TTL_SECONDS, KEEP, TTL_AFTER_SUCCESS_SECONDS
+from ..spark.spark_conf import IMAGE_KEY, TEMPLATE_CONTAINER_KEYS
+from .apache_pods import write_conf, write_lifecycle, write_pods
+from .spark_properties import select_properties
 
 # Earlier versions lack some fields, for example those of retention and the time to live.
 _NEWEST: Final = DEFAULT_API_VERSION

@@ -3,20 +3,13 @@
 from collections.abc import Mapping
 from typing import Final
 
-from airflow_provider_spark_operator.core.dialects import (
-    apache,
-    apache_spec,
-    kubeflow,
-    kubeflow_pods,
-    kubeflow_spec,
-    spark_properties,
-)
-from airflow_provider_spark_operator.core.dialects.progress import Progress
-from airflow_provider_spark_operator.core.dialects.record import Dialect
-from airflow_provider_spark_operator.core.kubernetes import names
-from airflow_provider_spark_operator.core.kubernetes.problems import Problem
-from airflow_provider_spark_operator.core.states.backoff import RESTART_ATTEMPTS, RESTART_BACKOFF_MILLIS
-from airflow_provider_spark_operator.core.states.states import TERMINATED, ApplicationState
+from ..kubernetes import names
+from ..kubernetes.problems import Problem
+from ..states.backoff import RESTART_ATTEMPTS, RESTART_BACKOFF_MILLIS
+from ..states.states import TERMINATED, ApplicationState
+from . import apache, apache_spec, kubeflow, kubeflow_pods, kubeflow_spec, spark_properties
+from .progress import Progress
+from .record import Dialect
 
 APACHE: Final = Dialect(
     group=names.GROUP,

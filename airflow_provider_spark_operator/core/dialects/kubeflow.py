@@ -11,16 +11,16 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Final
 
-from airflow_provider_spark_operator.core.dialects.progress import Phase, Progress, SettingNames, StateEntry
-from airflow_provider_spark_operator.core.dialects.spark_properties import read_properties
-from airflow_provider_spark_operator.core.driver.configuration.resource_names import POD_NAME_KEY
-from airflow_provider_spark_operator.core.kubernetes.names import DRIVER_CONTAINER, LABEL_QUEUE_NAME
-from airflow_provider_spark_operator.core.kubernetes.pods import get_object, get_text
-from airflow_provider_spark_operator.core.kubernetes.problems import Problem, Severity
-from airflow_provider_spark_operator.core.kubernetes.times import read_time
-from airflow_provider_spark_operator.core.lifecycle.driver_end import get_main_container
-from airflow_provider_spark_operator.core.log.java_message import shorten_java_message
-from airflow_provider_spark_operator.core.states.states import ApplicationState, SuspendReason
+from ..driver.configuration.resource_names import POD_NAME_KEY
+from ..kubernetes.names import DRIVER_CONTAINER, LABEL_QUEUE_NAME
+from ..kubernetes.pods import get_object, get_text
+from ..kubernetes.problems import Problem, Severity
+from ..kubernetes.times import read_time
+from ..lifecycle.driver_end import get_main_container
+from ..log.java_message import shorten_java_message
+from ..states.states import ApplicationState, SuspendReason
+from .progress import Phase, Progress, SettingNames, StateEntry
+from .spark_properties import read_properties
 
 GROUP: Final = "sparkoperator.k8s.io"
 VERSIONS: Final = ("v1beta2",)

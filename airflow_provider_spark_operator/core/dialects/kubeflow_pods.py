@@ -8,20 +8,13 @@ import math
 from collections.abc import Mapping
 from typing import Final
 
-from airflow_provider_spark_operator.core.dialects.apache_pods import IVY_DIRECTORY, IVY_KEY
-from airflow_provider_spark_operator.core.dialects.kubeflow import GROUP
-from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject, copy_list, copy_object
-from airflow_provider_spark_operator.core.kubernetes.problems import Problem
-from airflow_provider_spark_operator.core.parameters.parameter_types import (
-    VOLCANO,
-    YUNIKORN,
-    DynamicAllocation,
-    RestartPolicy,
-)
-from airflow_provider_spark_operator.core.parameters.parameter_values import build_value, read_flag, read_seconds
-from airflow_provider_spark_operator.core.parameters.parameters import Parameters, split_list
-from airflow_provider_spark_operator.core.parameters.pending import is_pending
-from airflow_provider_spark_operator.core.parameters.pod_settings import (
+from ..kubernetes.json_object import JsonObject, copy_list, copy_object
+from ..kubernetes.problems import Problem
+from ..parameters.parameter_types import VOLCANO, YUNIKORN, DynamicAllocation, RestartPolicy
+from ..parameters.parameter_values import build_value, read_flag, read_seconds
+from ..parameters.parameters import Parameters, split_list
+from ..parameters.pending import is_pending
+from ..parameters.pod_settings import (
     CONTAINERS,
     ROLES,
     PodSettings,
@@ -33,9 +26,11 @@ from airflow_provider_spark_operator.core.parameters.pod_settings import (
     read_template,
     remove_replaced_properties,
 )
-from airflow_provider_spark_operator.core.parameters.pod_template import extend_template, merge_templates
-from airflow_provider_spark_operator.core.spark.spark_conf import DYNAMIC_ALLOCATION_KEY
-from airflow_provider_spark_operator.core.states.backoff import RESTART_ATTEMPTS, RESTART_BACKOFF_MILLIS
+from ..parameters.pod_template import extend_template, merge_templates
+from ..spark.spark_conf import DYNAMIC_ALLOCATION_KEY
+from ..states.backoff import RESTART_ATTEMPTS, RESTART_BACKOFF_MILLIS
+from .apache_pods import IVY_DIRECTORY, IVY_KEY
+from .kubeflow import GROUP
 
 _OPERATOR: Final = "Kubeflow's operator"
 _POLICIES: Final = ("Never", "OnFailure", "Always")

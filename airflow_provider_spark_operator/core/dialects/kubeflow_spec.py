@@ -4,26 +4,16 @@ import math
 from collections.abc import Mapping
 from typing import Final
 
-from airflow_provider_spark_operator.core.dialects.apache_spec import CONF_KEYS
-from airflow_provider_spark_operator.core.dialects.kubeflow_pods import (
-    find_unsupported,
-    write_dependencies,
-    write_lifecycle,
-    write_pods,
-)
-from airflow_provider_spark_operator.core.dialects.spark_properties import select_properties
-from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject, copy_object, is_integer
-from airflow_provider_spark_operator.core.kubernetes.pods import get_object
-from airflow_provider_spark_operator.core.kubernetes.problems import InvalidResource
-from airflow_provider_spark_operator.core.parameters.parameters import (
-    MEMORY_KEYS,
-    Parameters,
-    find_version_in_tag,
-    split_list,
-)
-from airflow_provider_spark_operator.core.parameters.pod_settings import ROLES
-from airflow_provider_spark_operator.core.parameters.ttl import DEFAULT_TTL_SECONDS, KEEP
-from airflow_provider_spark_operator.core.spark.spark_conf import uses_dynamic_allocation
+from ..kubernetes.json_object import JsonObject, copy_object, is_integer
+from ..kubernetes.pods import get_object
+from ..kubernetes.problems import InvalidResource
+from ..parameters.parameters import MEMORY_KEYS, Parameters, find_version_in_tag, split_list
+from ..parameters.pod_settings import ROLES
+from ..parameters.ttl import DEFAULT_TTL_SECONDS, KEEP
+from ..spark.spark_conf import uses_dynamic_allocation
+from .apache_spec import CONF_KEYS
+from .kubeflow_pods import find_unsupported, write_dependencies, write_lifecycle, write_pods
+from .spark_properties import select_properties
 
 # The path of the field for each parameter.
 _FIELDS: Final[Mapping[str, tuple[str, ...]]] = {

@@ -5,15 +5,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 
-from airflow_provider_spark_operator.core.states.reasons import DRIVER_INTERRUPTED, SPEC_UNBUILDABLE, SPEC_UNSUPPORTED
-from airflow_provider_spark_operator.core.states.states import (
-    INITIALIZING,
-    RUNNING,
-    STARTING,
-    STOPPING,
-    ApplicationState,
-    SuspendReason,
-)
+from ..states.reasons import DRIVER_INTERRUPTED, SPEC_UNBUILDABLE, SPEC_UNSUPPORTED
+from ..states.states import INITIALIZING, RUNNING, STARTING, STOPPING, ApplicationState, SuspendReason
 
 
 class Phase(StrEnum):

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
-from airflow_provider_spark_operator.core.dialects.progress import Progress, StateEntry
-from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
-from airflow_provider_spark_operator.core.kubernetes.problems import Problem
-from airflow_provider_spark_operator.core.parameters.parameters import Parameters
+from ..kubernetes.json_object import JsonObject
+from ..kubernetes.problems import Problem
+from ..parameters.parameters import Parameters
+from .progress import Progress, StateEntry
 
 
 class MountFiles(Protocol):

@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping
 
-from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
-from airflow_provider_spark_operator.core.kubernetes.pods import get_object
+from ..kubernetes.json_object import JsonObject
+from ..kubernetes.pods import get_object
 
 
 def select_properties(spec: Mapping[str, object]) -> Mapping[str, object]:

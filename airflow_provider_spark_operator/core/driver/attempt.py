@@ -3,14 +3,14 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from airflow_provider_spark_operator.core.driver.attempt_inputs import build_attempt_inputs
-from airflow_provider_spark_operator.core.driver.build import build_driver
-from airflow_provider_spark_operator.core.driver.configuration.resource_names import build_attempt_naming
-from airflow_provider_spark_operator.core.driver.named_files import NO_TEMPLATES, NamedTemplates
-from airflow_provider_spark_operator.core.driver.objects.routes import build_route_documents
-from airflow_provider_spark_operator.core.driver.pod.pod import forbid_privilege_escalation, merge
-from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
-from airflow_provider_spark_operator.core.models.application import ConfigMapSpec, SparkApplication
+from ..kubernetes.json_object import JsonObject
+from ..models.application import ConfigMapSpec, SparkApplication
+from .attempt_inputs import build_attempt_inputs
+from .build import build_driver
+from .configuration.resource_names import build_attempt_naming
+from .named_files import NO_TEMPLATES, NamedTemplates
+from .objects.routes import build_route_documents
+from .pod.pod import forbid_privilege_escalation, merge
 
 
 @dataclass(frozen=True)

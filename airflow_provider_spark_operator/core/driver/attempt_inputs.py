@@ -2,26 +2,19 @@
 
 import json
 
-from airflow_provider_spark_operator.core.driver.configuration.errors import DriverBuildError
-from airflow_provider_spark_operator.core.driver.configuration.inputs import DRIVER_TEMPLATE_KEY, SubmissionInputs
-from airflow_provider_spark_operator.core.driver.configuration.resource_names import Naming, check_label_value
-from airflow_provider_spark_operator.core.driver.configuration.text import split_list
-from airflow_provider_spark_operator.core.driver.configuration.uris import check_reachable
-from airflow_provider_spark_operator.core.driver.main_resource import MainResource, find_main_resource
-from airflow_provider_spark_operator.core.driver.named_files import NamedTemplates
-from airflow_provider_spark_operator.core.driver.pod.executor_template import EXECUTOR_TEMPLATE_KEY
-from airflow_provider_spark_operator.core.driver.pod.metadata import LABEL_PREFIX
-from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
-from airflow_provider_spark_operator.core.kubernetes.names import (
-    LABEL_APPLICATION_NAME,
-    LABEL_OPERATOR_NAME,
-)
-from airflow_provider_spark_operator.core.models.application import (
-    PodSpecOverride,
-    RestartCondition,
-    SparkApplication,
-)
-from airflow_provider_spark_operator.core.spark.spark_conf import replace_version_in_images, uses_dynamic_allocation
+from ..kubernetes.json_object import JsonObject
+from ..kubernetes.names import LABEL_APPLICATION_NAME, LABEL_OPERATOR_NAME
+from ..models.application import PodSpecOverride, RestartCondition, SparkApplication
+from ..spark.spark_conf import replace_version_in_images, uses_dynamic_allocation
+from .configuration.errors import DriverBuildError
+from .configuration.inputs import DRIVER_TEMPLATE_KEY, SubmissionInputs
+from .configuration.resource_names import Naming, check_label_value
+from .configuration.text import split_list
+from .configuration.uris import check_reachable
+from .main_resource import MainResource, find_main_resource
+from .named_files import NamedTemplates
+from .pod.executor_template import EXECUTOR_TEMPLATE_KEY
+from .pod.metadata import LABEL_PREFIX
 
 _USER = "spark"
 _API_ADDRESS = "https://$KUBERNETES_SERVICE_HOST:$KUBERNETES_SERVICE_PORT"

@@ -2,37 +2,26 @@
 
 from dataclasses import dataclass
 
-from airflow_provider_spark_operator.core.driver.configuration.configuration import Configuration
-from airflow_provider_spark_operator.core.driver.configuration.errors import DriverBuildError
-from airflow_provider_spark_operator.core.driver.configuration.inputs import SubmissionInputs
-from airflow_provider_spark_operator.core.driver.configuration.resource_names import Naming
-from airflow_provider_spark_operator.core.driver.credentials.credentials import add_credentials
-from airflow_provider_spark_operator.core.driver.credentials.hadoop import mount_hadoop_configuration
-from airflow_provider_spark_operator.core.driver.credentials.kerberos import (
-    mount_kerberos_configuration,
-    mount_kerberos_tokens,
-)
-from airflow_provider_spark_operator.core.driver.credentials.secrets import mount_secrets, set_secret_variables
-from airflow_provider_spark_operator.core.driver.objects.config_map import mount_configuration
-from airflow_provider_spark_operator.core.driver.objects.network_policy import add_network_policy
-from airflow_provider_spark_operator.core.driver.objects.service import add_service
-from airflow_provider_spark_operator.core.driver.pod.basics import fill_pod
-from airflow_provider_spark_operator.core.driver.pod.command import add_command
-from airflow_provider_spark_operator.core.driver.pod.executor_template import mount_executor_template
-from airflow_provider_spark_operator.core.driver.pod.local_dirs import add_local_directories
-from airflow_provider_spark_operator.core.driver.pod.pod import (
-    BuildContext,
-    Changes,
-    SparkPod,
-    Step,
-    Upload,
-    apply_changes,
-    merge,
-)
-from airflow_provider_spark_operator.core.driver.pod.template import build_initial_pod
-from airflow_provider_spark_operator.core.driver.pod.volcano import add_pod_group
-from airflow_provider_spark_operator.core.driver.pod.volumes import check_executor_volumes, mount_volumes
-from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
+from ..kubernetes.json_object import JsonObject
+from .configuration.configuration import Configuration
+from .configuration.errors import DriverBuildError
+from .configuration.inputs import SubmissionInputs
+from .configuration.resource_names import Naming
+from .credentials.credentials import add_credentials
+from .credentials.hadoop import mount_hadoop_configuration
+from .credentials.kerberos import mount_kerberos_configuration, mount_kerberos_tokens
+from .credentials.secrets import mount_secrets, set_secret_variables
+from .objects.config_map import mount_configuration
+from .objects.network_policy import add_network_policy
+from .objects.service import add_service
+from .pod.basics import fill_pod
+from .pod.command import add_command
+from .pod.executor_template import mount_executor_template
+from .pod.local_dirs import add_local_directories
+from .pod.pod import BuildContext, Changes, SparkPod, Step, Upload, apply_changes, merge
+from .pod.template import build_initial_pod
+from .pod.volcano import add_pod_group
+from .pod.volumes import check_executor_volumes, mount_volumes
 
 _EXCLUDED_STEPS_KEY = "spark.kubernetes.driver.pod.excludedFeatureSteps"
 _PACKAGE = "org.apache.spark.deploy.k8s.features."

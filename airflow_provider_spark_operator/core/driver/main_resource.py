@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from airflow_provider_spark_operator.core.driver.configuration.errors import DriverBuildError
-from airflow_provider_spark_operator.core.driver.configuration.inputs import PYTHON_RUNNER, R_RUNNER, ApplicationKind
-from airflow_provider_spark_operator.core.driver.configuration.uris import check_reachable
-from airflow_provider_spark_operator.core.models.application import SparkApplicationSpec
+from ..models.application import SparkApplicationSpec
+from .configuration.errors import DriverBuildError
+from .configuration.inputs import PYTHON_RUNNER, R_RUNNER, ApplicationKind
+from .configuration.uris import check_reachable
 
 
 @dataclass(frozen=True)

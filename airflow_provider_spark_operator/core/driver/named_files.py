@@ -7,15 +7,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from airflow_provider_spark_operator.core.driver.build import find_excluded_steps
-from airflow_provider_spark_operator.core.driver.configuration.configuration import Configuration
-from airflow_provider_spark_operator.core.driver.configuration.inputs import DRIVER_TEMPLATE_KEY
-from airflow_provider_spark_operator.core.driver.pod.executor_template import (
-    EXECUTOR_TEMPLATE_KEY,
-    mount_executor_template,
-)
-from airflow_provider_spark_operator.core.driver.pod.volcano import POD_GROUP_TEMPLATE_KEY, uses_volcano
-from airflow_provider_spark_operator.core.models.application import PodSpecOverride, SparkApplication
+from ..models.application import PodSpecOverride, SparkApplication
+from .build import find_excluded_steps
+from .configuration.configuration import Configuration
+from .configuration.inputs import DRIVER_TEMPLATE_KEY
+from .pod.executor_template import EXECUTOR_TEMPLATE_KEY, mount_executor_template
+from .pod.volcano import POD_GROUP_TEMPLATE_KEY, uses_volcano
 
 _CREDENTIALS_PREFIX = "spark.kubernetes.authenticate.driver."
 _FILE_KEYS = (

@@ -3,13 +3,9 @@
 from dataclasses import dataclass
 from typing import Final
 
-from airflow_provider_spark_operator.core.kubernetes.kubernetes_names import (
-    NAMESPACE_RULE,
-    is_namespace,
-    is_service_name,
-)
-from airflow_provider_spark_operator.core.kubernetes.names import LONGEST_LABEL_VALUE
-from airflow_provider_spark_operator.core.kubernetes.problems import Problem
+from .kubernetes_names import NAMESPACE_RULE, is_namespace, is_service_name
+from .names import LONGEST_LABEL_VALUE
+from .problems import Problem
 
 
 @dataclass(frozen=True)

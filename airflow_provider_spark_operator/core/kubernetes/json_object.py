@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, TypeAlias, TypeGuard
 
-from airflow_provider_spark_operator.core.kubernetes.problems import InvalidResource, Problem
+from .problems import InvalidResource, Problem
 
 JsonObject: TypeAlias = dict[str, Any]
 KubernetesObject: TypeAlias = Mapping[str, object]

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from airflow_provider_spark_operator.core.kubernetes.kubernetes_names import is_label_selector
-from airflow_provider_spark_operator.core.kubernetes.problems import InvalidResource, Problem
+from .kubernetes_names import is_label_selector
+from .problems import InvalidResource, Problem
 
 # A comma inside parentheses separates values, not requirements.
 _PART: Final = re.compile(r"[^,(]++(?:\([^)]*+\)\s*+)?")

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
-from airflow_provider_spark_operator.core.kubernetes.names import ANNOTATION_LAST_APPLIED, LABEL_TASK
+from .json_object import JsonObject
+from .names import ANNOTATION_LAST_APPLIED, LABEL_TASK
 
 _KEPT: Final = ("name", "namespace", "labels", "annotations")
 # The annotations and the label of the task that submitted an application.

@@ -10,14 +10,10 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from airflow_provider_spark_operator.core.kubernetes.kubernetes_names import is_namespace, is_object_name
-from airflow_provider_spark_operator.core.kubernetes.names import (
-    ANNOTATION_CLAIM,
-    APPLICATION_FINALIZER,
-    CLUSTER_FINALIZER,
-)
-from airflow_provider_spark_operator.core.kubernetes.pods import get_object, get_text
-from airflow_provider_spark_operator.core.kubernetes.times import read_time
+from .kubernetes_names import is_namespace, is_object_name
+from .names import ANNOTATION_CLAIM, APPLICATION_FINALIZER, CLUSTER_FINALIZER
+from .pods import get_object, get_text
+from .times import read_time
 
 APACHE: Final = "fabric8-kubernetes-client"
 """The field manager of the Apache operator."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from airflow_provider_spark_operator.core.kubernetes.times import read_time
+from .times import read_time
 
 _EMPTY: Final[Mapping[str, object]] = {}
 # Reasons of a waiting container that does not start without a change.

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TypeAlias
 
-from airflow_provider_spark_operator.core.kubernetes import pods
-from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject, KubernetesObject
-from airflow_provider_spark_operator.core.kubernetes.names import ANNOTATION_POD_SETS_HASH
-from airflow_provider_spark_operator.core.kueue import state
-from airflow_provider_spark_operator.core.kueue.priority import WORKLOAD_PRIORITY_CLASS
-from airflow_provider_spark_operator.core.kueue.workload import WantedWorkload, hash_pod_sets
+from ..kubernetes import pods
+from ..kubernetes.json_object import JsonObject, KubernetesObject
+from ..kubernetes.names import ANNOTATION_POD_SETS_HASH
+from . import state
+from .priority import WORKLOAD_PRIORITY_CLASS
+from .workload import WantedWorkload, hash_pod_sets
 
 
 @dataclass(frozen=True)

@@ -3,30 +3,26 @@
 from dataclasses import dataclass
 from typing import Final
 
-from airflow_provider_spark_operator.core.driver.attempt_inputs import build_attempt_inputs
-from airflow_provider_spark_operator.core.driver.configuration.configuration import Configuration
-from airflow_provider_spark_operator.core.driver.configuration.errors import DriverBuildError
-from airflow_provider_spark_operator.core.driver.configuration.inputs import DRIVER_TEMPLATE_KEY, ApplicationKind
-from airflow_provider_spark_operator.core.driver.configuration.resource_names import build_attempt_naming
-from airflow_provider_spark_operator.core.driver.named_files import NO_TEMPLATES
-from airflow_provider_spark_operator.core.driver.pod.executor_template import EXECUTOR_TEMPLATE_KEY
-from airflow_provider_spark_operator.core.driver.pod.pod import SparkPod
-from airflow_provider_spark_operator.core.driver.pod.resources import build_container_resources
-from airflow_provider_spark_operator.core.driver.pod.template import split_template
-from airflow_provider_spark_operator.core.kubernetes.names import (
+from ..driver.attempt_inputs import build_attempt_inputs
+from ..driver.configuration.configuration import Configuration
+from ..driver.configuration.errors import DriverBuildError
+from ..driver.configuration.inputs import DRIVER_TEMPLATE_KEY, ApplicationKind
+from ..driver.configuration.resource_names import build_attempt_naming
+from ..driver.named_files import NO_TEMPLATES
+from ..driver.pod.executor_template import EXECUTOR_TEMPLATE_KEY
+from ..driver.pod.pod import SparkPod
+from ..driver.pod.resources import build_container_resources
+from ..driver.pod.template import split_template
+from ..kubernetes.names import (
     ANNOTATION_RESERVE_MAX_EXECUTORS,
     DRIVER_CONTAINER,
     EXECUTOR_CONTAINER,
     ROLE_DRIVER,
     ROLE_EXECUTOR,
 )
-from airflow_provider_spark_operator.core.kueue.pod_sets import PodSet, build_template, set_requests
-from airflow_provider_spark_operator.core.models.application import PodSpecOverride, SparkApplication
-from airflow_provider_spark_operator.core.spark.spark_conf import (
-    DYNAMIC_ALLOCATION_KEY,
-    TEMPLATE_CONTAINER_KEYS,
-    uses_dynamic_allocation,
-)
+from ..models.application import PodSpecOverride, SparkApplication
+from ..spark.spark_conf import DYNAMIC_ALLOCATION_KEY, TEMPLATE_CONTAINER_KEYS, uses_dynamic_allocation
+from .pod_sets import PodSet, build_template, set_requests
 
 _DEFAULT_EXECUTORS: Final = 2
 _INSTANCES_KEY: Final = "spark.executor.instances"

@@ -4,11 +4,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from airflow_provider_spark_operator.core.kubernetes import pods
-from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject, KubernetesObject
-from airflow_provider_spark_operator.core.kubernetes.names import LABEL_ROLE, ROLE_DRIVER, ROLE_EXECUTOR
-from airflow_provider_spark_operator.core.kubernetes.problems import InvalidResource, Problem
-from airflow_provider_spark_operator.core.models.application import PodSpecOverride, SparkApplication
+from ..kubernetes import pods
+from ..kubernetes.json_object import JsonObject, KubernetesObject
+from ..kubernetes.names import LABEL_ROLE, ROLE_DRIVER, ROLE_EXECUTOR
+from ..kubernetes.problems import InvalidResource, Problem
+from ..models.application import PodSpecOverride, SparkApplication
 
 _ANNOTATION: Final = "annotation"
 _DRIVER_FIELDS: Final = {ROLE_DRIVER: "driver_spec", ROLE_EXECUTOR: "executor_spec"}

@@ -3,13 +3,13 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from airflow_provider_spark_operator.core.cluster_resources.build import build_cluster
-from airflow_provider_spark_operator.core.driver.configuration.memory import parse_memory_mib
-from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
-from airflow_provider_spark_operator.core.kubernetes.names import LABEL_ROLE, ROLE_MASTER, ROLE_WORKER
-from airflow_provider_spark_operator.core.kubernetes.problems import InvalidResource, Problem
-from airflow_provider_spark_operator.core.kueue.pod_sets import PodSet, build_template, set_requests
-from airflow_provider_spark_operator.core.models.cluster import SparkCluster
+from ..cluster_resources.build import build_cluster
+from ..driver.configuration.memory import parse_memory_mib
+from ..kubernetes.json_object import JsonObject
+from ..kubernetes.names import LABEL_ROLE, ROLE_MASTER, ROLE_WORKER
+from ..kubernetes.problems import InvalidResource, Problem
+from ..models.cluster import SparkCluster
+from .pod_sets import PodSet, build_template, set_requests
 
 _DAEMON_MEMORY: Final = "SPARK_DAEMON_MEMORY"
 _WORKER_MEMORY: Final = "SPARK_WORKER_MEMORY"

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final, TypeAlias
 
-from airflow_provider_spark_operator.core.kubernetes.json_object import KubernetesObject
-from airflow_provider_spark_operator.core.kueue import state
+from ..kubernetes.json_object import KubernetesObject
+from . import state
 
 DEACTIVATED_INTERVAL: Final = timedelta(seconds=1800)
 """The time after which a deactivated Workload is read again, in case the watch did not report its reactivation."""

@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Final, TypeAlias
 
-from airflow_provider_spark_operator.core.kubernetes.json_object import KubernetesObject
-from airflow_provider_spark_operator.core.kueue.assignment import TemplateChange
-from airflow_provider_spark_operator.core.states import reasons
+from ..kubernetes.json_object import KubernetesObject
+from ..states import reasons
+from .assignment import TemplateChange
 
 RETRY_INTERVAL: Final = timedelta(seconds=5)
 """The time after which a request is repeated that failed for a short time, or whose Workload had to be deleted."""

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from airflow_provider_spark_operator.core.driver.pod.pod import merge
-from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
+from ..driver.pod.pod import merge
+from ..kubernetes.json_object import JsonObject
 
 
 @dataclass(frozen=True)

@@ -4,11 +4,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from airflow_provider_spark_operator.core.kubernetes import pods
-from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
-from airflow_provider_spark_operator.core.kubernetes.names import LABEL_PRIORITY_CLASS
-from airflow_provider_spark_operator.core.kueue.pod_sets import PodSet
-from airflow_provider_spark_operator.core.models.resource import Resource
+from ..kubernetes import pods
+from ..kubernetes.json_object import JsonObject
+from ..kubernetes.names import LABEL_PRIORITY_CLASS
+from ..models.resource import Resource
+from .pod_sets import PodSet
 
 WORKLOAD_PRIORITY_CLASS: Final = "WorkloadPriorityClass"
 POD_PRIORITY_CLASS: Final = "PriorityClass"

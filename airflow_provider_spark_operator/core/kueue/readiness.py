@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from airflow_provider_spark_operator.core.kubernetes import pods
-from airflow_provider_spark_operator.core.kubernetes.json_object import KubernetesObject
-from airflow_provider_spark_operator.core.kubernetes.names import ANNOTATION_READY_EXECUTORS, ROLE_EXECUTOR
-from airflow_provider_spark_operator.core.kueue import state
+from ..kubernetes import pods
+from ..kubernetes.json_object import KubernetesObject
+from ..kubernetes.names import ANNOTATION_READY_EXECUTORS, ROLE_EXECUTOR
+from . import state
 
 # More digits than any number of executors has. Python rejects the conversion of very long numbers.
 _MAX_DIGITS: Final = 10

@@ -3,9 +3,9 @@
 from datetime import datetime
 from typing import Final
 
-from airflow_provider_spark_operator.core.kubernetes import pods
-from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject, KubernetesObject
-from airflow_provider_spark_operator.core.kubernetes.times import read_time, to_utc
+from ..kubernetes import pods
+from ..kubernetes.json_object import JsonObject, KubernetesObject
+from ..kubernetes.times import read_time, to_utc
 
 QUOTA_RESERVED: Final = "QuotaReserved"
 ADMITTED: Final = "Admitted"

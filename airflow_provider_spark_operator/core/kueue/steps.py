@@ -4,16 +4,11 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from airflow_provider_spark_operator.core.kueue import state
-from airflow_provider_spark_operator.core.kueue.actions import (
-    GiveBackQuota,
-    QueueAction,
-    ReleaseQuota,
-    RequestAdmission,
-)
-from airflow_provider_spark_operator.core.kueue.eviction import Keep, choose_requeue
-from airflow_provider_spark_operator.core.kueue.observation import Granted, QueueObservation, Unsuitable
-from airflow_provider_spark_operator.core.states import reasons
+from ..states import reasons
+from . import state
+from .actions import GiveBackQuota, QueueAction, ReleaseQuota, RequestAdmission
+from .eviction import Keep, choose_requeue
+from .observation import Granted, QueueObservation, Unsuitable
 
 _AT_ONCE: Final = timedelta(0)
 

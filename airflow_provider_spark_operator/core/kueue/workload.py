@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
-from airflow_provider_spark_operator.core.kubernetes.names import (
+from ..kubernetes.json_object import JsonObject
+from ..kubernetes.names import (
     ANNOTATION_POD_SETS_HASH,
     ANNOTATION_READY_EXECUTORS,
     LABEL_APPLICATION_NAME,
@@ -15,9 +15,9 @@ from airflow_provider_spark_operator.core.kubernetes.names import (
     LABEL_QUEUE_NAME,
     ROLE_EXECUTOR,
 )
-from airflow_provider_spark_operator.core.kueue.pod_sets import PodSet
-from airflow_provider_spark_operator.core.kueue.priority import Priority
-from airflow_provider_spark_operator.core.models.resource import Resource
+from ..models.resource import Resource
+from .pod_sets import PodSet
+from .priority import Priority
 
 WORKLOAD_API_VERSION: Final = "kueue.x-k8s.io/v1beta2"
 _APPLICATION_KIND: Final = "SparkApplication"

@@ -9,34 +9,19 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Final, TypeAlias
 
-from airflow_provider_spark_operator.core.driver.objects.routes import find_missing_route_fields
-from airflow_provider_spark_operator.core.kubernetes import pods
-from airflow_provider_spark_operator.core.kubernetes.names import APPLICATION_FINALIZER
-from airflow_provider_spark_operator.core.lifecycle import policy
-from airflow_provider_spark_operator.core.lifecycle.decision import (
-    AT_ONCE,
-    AddFinalizer,
-    CreateAttempt,
-    Decision,
-    DeleteApplication,
-    RemoveFinalizer,
-    Settings,
-)
-from airflow_provider_spark_operator.core.lifecycle.driver_end import find_driver_end, has_started
-from airflow_provider_spark_operator.core.lifecycle.observation import (
-    Observed,
-    Present,
-    Refused,
-    Unconfirmed,
-)
-from airflow_provider_spark_operator.core.lifecycle.queue_rules import (
-    await_admission,
-    leave_queue,
-    list_finishing_actions,
-    release_quota,
-    report_readiness,
-)
-from airflow_provider_spark_operator.core.lifecycle.release import (
+from ..driver.objects.routes import find_missing_route_fields
+from ..kubernetes import pods
+from ..kubernetes.names import APPLICATION_FINALIZER
+from ..models.application import DeploymentMode, SparkApplication
+from ..spark.spark_conf import uses_dynamic_allocation
+from ..states import reasons
+from ..states.states import INITIALIZING, RUNNING, STOPPING, ApplicationState
+from . import policy
+from .decision import AT_ONCE, AddFinalizer, CreateAttempt, Decision, DeleteApplication, RemoveFinalizer, Settings
+from .driver_end import find_driver_end, has_started
+from .observation import Observed, Present, Refused, Unconfirmed
+from .queue_rules import await_admission, leave_queue, list_finishing_actions, release_quota, report_readiness
+from .release import (
     confirm_absence,
     delete_unexpected_drivers,
     describe_namesake,
@@ -46,29 +31,10 @@ from airflow_provider_spark_operator.core.lifecycle.release import (
     release_all_pods,
     retain,
 )
-from airflow_provider_spark_operator.core.lifecycle.situation import Situation
-from airflow_provider_spark_operator.core.lifecycle.suspension import (
-    hold,
-    resume,
-    stay_suspended,
-    suspend,
-    update_cause,
-)
-from airflow_provider_spark_operator.core.lifecycle.timeouts import (
-    fail_lost_driver,
-    time_out,
-    time_out_blocked_executors,
-)
-from airflow_provider_spark_operator.core.lifecycle.transitions import create_status, move
-from airflow_provider_spark_operator.core.models.application import DeploymentMode, SparkApplication
-from airflow_provider_spark_operator.core.spark.spark_conf import uses_dynamic_allocation
-from airflow_provider_spark_operator.core.states import reasons
-from airflow_provider_spark_operator.core.states.states import (
-    INITIALIZING,
-    RUNNING,
-    STOPPING,
-    ApplicationState,
-)
+from .situation import Situation
+from .suspension import hold, resume, stay_suspended, suspend, update_cause
+from .timeouts import fail_lost_driver, time_out, time_out_blocked_executors
+from .transitions import create_status, move
 
 _State = ApplicationState
 Rule: TypeAlias = Callable[[Situation], Decision | None]

@@ -9,22 +9,19 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Final
 
-from airflow_provider_spark_operator.core.kubernetes.names import CLUSTER_FINALIZER
-from airflow_provider_spark_operator.core.lifecycle.cluster_decision import (
-    ApplyCluster,
-    ClusterDecision,
-    ClusterObserved,
-    ClusterRule,
-    ClusterSituation,
-)
-from airflow_provider_spark_operator.core.lifecycle.cluster_queue_rules import (
+from ..kubernetes.names import CLUSTER_FINALIZER
+from ..models.cluster import SparkCluster
+from ..models.cluster_status import ClusterState
+from ..states import reasons
+from .cluster_decision import ApplyCluster, ClusterDecision, ClusterObserved, ClusterRule, ClusterSituation
+from .cluster_queue_rules import (
     await_cluster_admission,
     leave_cluster_queue,
     release_cluster_quota,
     report_cluster_readiness,
     suspend_evicted_cluster,
 )
-from airflow_provider_spark_operator.core.lifecycle.cluster_suspension import (
+from .cluster_suspension import (
     await_resumption,
     hold_suspended,
     record_spec_suspension,
@@ -33,13 +30,10 @@ from airflow_provider_spark_operator.core.lifecycle.cluster_suspension import (
     report_stuck_pods,
     suspend_running,
 )
-from airflow_provider_spark_operator.core.lifecycle.cluster_transitions import create_cluster_status
-from airflow_provider_spark_operator.core.lifecycle.decision import AT_ONCE, AddFinalizer, RemoveFinalizer, Settings
-from airflow_provider_spark_operator.core.lifecycle.observation import Created
-from airflow_provider_spark_operator.core.lifecycle.policy import measure_elapsed
-from airflow_provider_spark_operator.core.models.cluster import SparkCluster
-from airflow_provider_spark_operator.core.models.cluster_status import ClusterState
-from airflow_provider_spark_operator.core.states import reasons
+from .cluster_transitions import create_cluster_status
+from .decision import AT_ONCE, AddFinalizer, RemoveFinalizer, Settings
+from .observation import Created
+from .policy import measure_elapsed
 
 _State = ClusterState
 # No operator restarts a cluster. If the status shows a previous attempt, the controller waits for this time.

@@ -5,22 +5,16 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TypeAlias
 
-from airflow_provider_spark_operator.core.kubernetes.json_object import KubernetesObject
-from airflow_provider_spark_operator.core.kueue.actions import QueueAction
-from airflow_provider_spark_operator.core.kueue.observation import QueueObservation
-from airflow_provider_spark_operator.core.lifecycle.cluster_transitions import move_cluster, resume_cluster
-from airflow_provider_spark_operator.core.lifecycle.decision import (
-    AT_ONCE,
-    AddFinalizer,
-    RemoveFinalizer,
-    Settings,
-    limit_wait,
-)
-from airflow_provider_spark_operator.core.lifecycle.observation import CreateOutcome
-from airflow_provider_spark_operator.core.models.cluster import SparkCluster
-from airflow_provider_spark_operator.core.models.cluster_status import ClusterState, ClusterStatus
-from airflow_provider_spark_operator.core.states import reasons
-from airflow_provider_spark_operator.core.states.states import SuspendReason
+from ..kubernetes.json_object import KubernetesObject
+from ..kueue.actions import QueueAction
+from ..kueue.observation import QueueObservation
+from ..models.cluster import SparkCluster
+from ..models.cluster_status import ClusterState, ClusterStatus
+from ..states import reasons
+from ..states.states import SuspendReason
+from .cluster_transitions import move_cluster, resume_cluster
+from .decision import AT_ONCE, AddFinalizer, RemoveFinalizer, Settings, limit_wait
+from .observation import CreateOutcome
 
 
 @dataclass(frozen=True)

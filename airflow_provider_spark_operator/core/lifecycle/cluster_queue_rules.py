@@ -6,25 +6,15 @@ No pod is created before the admission. The quota is returned only when the pods
 from datetime import timedelta
 from typing import Final
 
-from airflow_provider_spark_operator.core.kueue import state
-from airflow_provider_spark_operator.core.kueue.actions import MarkPodsReady
-from airflow_provider_spark_operator.core.kueue.observation import Unsuitable
-from airflow_provider_spark_operator.core.kueue.steps import (
-    QueueStep,
-    choose_admission_step,
-    choose_release_step,
-    choose_requeue_step,
-    find_eviction,
-)
-from airflow_provider_spark_operator.core.lifecycle.cluster_decision import (
-    ClusterDecision,
-    ClusterSituation,
-    FindMaster,
-)
-from airflow_provider_spark_operator.core.lifecycle.decision import AT_ONCE
-from airflow_provider_spark_operator.core.models.cluster_status import ClusterState
-from airflow_provider_spark_operator.core.states import reasons
-from airflow_provider_spark_operator.core.states.states import SuspendReason
+from ..kueue import state
+from ..kueue.actions import MarkPodsReady
+from ..kueue.observation import Unsuitable
+from ..kueue.steps import QueueStep, choose_admission_step, choose_release_step, choose_requeue_step, find_eviction
+from ..models.cluster_status import ClusterState
+from ..states import reasons
+from ..states.states import SuspendReason
+from .cluster_decision import ClusterDecision, ClusterSituation, FindMaster
+from .decision import AT_ONCE
 
 # The controller does not watch the pods of clusters.
 _READINESS_INTERVAL: Final = timedelta(seconds=15)

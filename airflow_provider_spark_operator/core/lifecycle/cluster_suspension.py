@@ -9,23 +9,16 @@ from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import Final
 
-from airflow_provider_spark_operator.core.kubernetes.json_object import KubernetesObject
-from airflow_provider_spark_operator.core.kubernetes.pods import get_object, get_text
-from airflow_provider_spark_operator.core.kubernetes.times import read_time
-from airflow_provider_spark_operator.core.lifecycle import policy
-from airflow_provider_spark_operator.core.lifecycle.cluster_decision import (
-    ClusterDecision,
-    ClusterSituation,
-    DeleteNetwork,
-    DeleteScaling,
-    FindMaster,
-    StopCluster,
-)
-from airflow_provider_spark_operator.core.lifecycle.cluster_queue_rules import release_cluster_quota
-from airflow_provider_spark_operator.core.lifecycle.cluster_transitions import describe_cluster_failure, is_resumed
-from airflow_provider_spark_operator.core.models.cluster_status import ClusterState
-from airflow_provider_spark_operator.core.states import reasons
-from airflow_provider_spark_operator.core.states.states import SuspendReason
+from ..kubernetes.json_object import KubernetesObject
+from ..kubernetes.pods import get_object, get_text
+from ..kubernetes.times import read_time
+from ..models.cluster_status import ClusterState
+from ..states import reasons
+from ..states.states import SuspendReason
+from . import policy
+from .cluster_decision import ClusterDecision, ClusterSituation, DeleteNetwork, DeleteScaling, FindMaster, StopCluster
+from .cluster_queue_rules import release_cluster_quota
+from .cluster_transitions import describe_cluster_failure, is_resumed
 
 _ZERO: Final = timedelta(0)
 # The controller does not watch the pods of clusters. Most pods end within seconds, so the interval grows with the time

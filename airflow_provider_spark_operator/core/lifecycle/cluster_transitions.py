@@ -4,14 +4,9 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Final
 
-from airflow_provider_spark_operator.core.lifecycle.transitions import get_next_key
-from airflow_provider_spark_operator.core.models.cluster_status import (
-    ClusterState,
-    ClusterStateRecord,
-    ClusterStatus,
-    PastClusterRecord,
-)
-from airflow_provider_spark_operator.core.states.states import SuspendReason
+from ..models.cluster_status import ClusterState, ClusterStateRecord, ClusterStatus, PastClusterRecord
+from ..states.states import SuspendReason
+from .transitions import get_next_key
 
 _State = ClusterState
 

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final, TypeAlias
 
-from airflow_provider_spark_operator.core.kueue.actions import QueueAction
-from airflow_provider_spark_operator.core.models.status import ApplicationStatus
+from ..kueue.actions import QueueAction
+from ..models.status import ApplicationStatus
 
 AT_ONCE: Final = timedelta(0)
 # A longer wait has no use, and may not fit a timer.

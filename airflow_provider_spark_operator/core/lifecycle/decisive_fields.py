@@ -6,13 +6,8 @@ from typing import Final
 
 from pydantic_core import to_json
 
-from airflow_provider_spark_operator.core.kubernetes.names import (
-    LABEL_EXECUTOR_ID,
-    LABEL_ROLE,
-    RESERVED_LABELS,
-    ROLE_EXECUTOR,
-)
-from airflow_provider_spark_operator.core.kubernetes.pods import get_object, list_objects
+from ..kubernetes.names import LABEL_EXECUTOR_ID, LABEL_ROLE, RESERVED_LABELS, ROLE_EXECUTOR
+from ..kubernetes.pods import get_object, list_objects
 
 # What decisions read, in the order of its importance: if a part exceeds its limit, the rest is dropped.
 _METADATA: Final = (

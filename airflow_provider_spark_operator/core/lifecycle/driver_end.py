@@ -4,12 +4,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
-from airflow_provider_spark_operator.core.kubernetes import pods
-from airflow_provider_spark_operator.core.kubernetes.names import DRIVER_CONTAINER, ROLE_DRIVER
-from airflow_provider_spark_operator.core.kubernetes.pods import ContainerStatus
-from airflow_provider_spark_operator.core.spark.spark_conf import TEMPLATE_CONTAINER_KEYS
-from airflow_provider_spark_operator.core.states import reasons
-from airflow_provider_spark_operator.core.states.states import ApplicationState
+from ..kubernetes import pods
+from ..kubernetes.names import DRIVER_CONTAINER, ROLE_DRIVER
+from ..kubernetes.pods import ContainerStatus
+from ..spark.spark_conf import TEMPLATE_CONTAINER_KEYS
+from ..states import reasons
+from ..states.states import ApplicationState
 
 # The first argument of the driver's container in Spark's images. It identifies a container with another name.
 _DRIVER_COMMAND: Final = "driver"

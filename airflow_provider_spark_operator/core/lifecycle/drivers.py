@@ -8,10 +8,10 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any, Final
 
-from airflow_provider_spark_operator.core.driver.configuration.errors import DriverBuildError
-from airflow_provider_spark_operator.core.driver.configuration.resource_names import get_driver_pod_name
-from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
-from airflow_provider_spark_operator.core.kubernetes.names import (
+from ..driver.configuration.errors import DriverBuildError
+from ..driver.configuration.resource_names import get_driver_pod_name
+from ..kubernetes.json_object import JsonObject
+from ..kubernetes.names import (
     GROUP,
     LABEL_APPLICATION_NAME,
     LABEL_APPLICATION_SELECTOR,
@@ -20,11 +20,11 @@ from airflow_provider_spark_operator.core.kubernetes.names import (
     ROLE_DRIVER,
     build_application_id,
 )
-from airflow_provider_spark_operator.core.kubernetes.pods import get_object, get_text
-from airflow_provider_spark_operator.core.kubernetes.times import read_time
-from airflow_provider_spark_operator.core.lifecycle.policy import find_attempt_start
-from airflow_provider_spark_operator.core.models.application import SparkApplication
-from airflow_provider_spark_operator.core.states.states import INITIALIZING
+from ..kubernetes.pods import get_object, get_text
+from ..kubernetes.times import read_time
+from ..models.application import SparkApplication
+from ..states.states import INITIALIZING
+from .policy import find_attempt_start
 
 APPLICATION_ID_KEY: Final = "spark.app.id"
 # A driver is deleted before the next one is created, so only the last few can still exist.

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from math import inf
 
-from airflow_provider_spark_operator.core.kubernetes import pods
-from airflow_provider_spark_operator.core.kubernetes.times import read_time
-from airflow_provider_spark_operator.core.states.reasons import UNSCHEDULABLE
+from ..kubernetes import pods
+from ..kubernetes.times import read_time
+from ..states.reasons import UNSCHEDULABLE
 
 
 def describe_executor_wait(executors: Iterable[Mapping[str, object]]) -> str | None:

@@ -7,11 +7,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
-from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject, KubernetesObject
-from airflow_provider_spark_operator.core.kubernetes.names import LABEL_APPLICATION_SELECTOR, LABEL_ROLE, ROLE_EXECUTOR
-from airflow_provider_spark_operator.core.kubernetes.times import read_time
-from airflow_provider_spark_operator.core.kueue.observation import QueueObservation
-from airflow_provider_spark_operator.core.lifecycle.drivers import (
+from ..kubernetes.json_object import JsonObject, KubernetesObject
+from ..kubernetes.names import LABEL_APPLICATION_SELECTOR, LABEL_ROLE, ROLE_EXECUTOR
+from ..kubernetes.times import read_time
+from ..kueue.observation import QueueObservation
+from ..models.application import SparkApplication
+from ..states import reasons
+from .drivers import (
     APPLICATION_ID_KEY,
     find_driver,
     find_drivers,
@@ -20,8 +22,6 @@ from airflow_provider_spark_operator.core.lifecycle.drivers import (
     get_name,
     list_owner_uids,
 )
-from airflow_provider_spark_operator.core.models.application import SparkApplication
-from airflow_provider_spark_operator.core.states import reasons
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,8 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Final
 
-from airflow_provider_spark_operator.core.kubernetes.times import to_duration
-from airflow_provider_spark_operator.core.lifecycle.transitions import find_latest, sort_records
-from airflow_provider_spark_operator.core.models.application import (
+from ..kubernetes.times import to_duration
+from ..models.application import (
     ApplicationTimeoutConfig,
     ApplicationTolerations,
     DeploymentMode,
@@ -20,17 +19,11 @@ from airflow_provider_spark_operator.core.models.application import (
     RestartConfig,
     SparkApplicationSpec,
 )
-from airflow_provider_spark_operator.core.models.base import INT64_MAX
-from airflow_provider_spark_operator.core.models.status import ApplicationStatus, AttemptInfo, StateRecord
-from airflow_provider_spark_operator.core.states.backoff import choose_backoff_millis
-from airflow_provider_spark_operator.core.states.states import (
-    FAILURE,
-    INFRASTRUCTURE_FAILURE,
-    INITIALIZING,
-    STARTING,
-    STOPPING,
-    ApplicationState,
-)
+from ..models.base import INT64_MAX
+from ..models.status import ApplicationStatus, AttemptInfo, StateRecord
+from ..states.backoff import choose_backoff_millis
+from ..states.states import FAILURE, INFRASTRUCTURE_FAILURE, INITIALIZING, STARTING, STOPPING, ApplicationState
+from .transitions import find_latest, sort_records
 
 _State = ApplicationState
 _ZERO: Final = timedelta(0)

@@ -5,25 +5,20 @@ No driver is created before the admission. The quota is returned only when no po
 
 from datetime import datetime, timedelta
 
-from airflow_provider_spark_operator.core.kubernetes import pods
-from airflow_provider_spark_operator.core.kubernetes.names import ROLE_DRIVER, ROLE_EXECUTOR
-from airflow_provider_spark_operator.core.kubernetes.times import to_duration
-from airflow_provider_spark_operator.core.kueue.actions import MarkFinished, MarkPodsReady
-from airflow_provider_spark_operator.core.kueue.observation import Unsuitable
-from airflow_provider_spark_operator.core.kueue.readiness import needs_ready_condition
-from airflow_provider_spark_operator.core.kueue.steps import (
-    QueueStep,
-    choose_admission_step,
-    choose_release_step,
-    choose_requeue_step,
-)
-from airflow_provider_spark_operator.core.lifecycle import policy
-from airflow_provider_spark_operator.core.lifecycle.decision import Action, Decision
-from airflow_provider_spark_operator.core.lifecycle.observation import Present
-from airflow_provider_spark_operator.core.lifecycle.release import read_pods
-from airflow_provider_spark_operator.core.lifecycle.situation import Situation
-from airflow_provider_spark_operator.core.states import reasons
-from airflow_provider_spark_operator.core.states.states import ApplicationState, SuspendReason
+from ..kubernetes import pods
+from ..kubernetes.names import ROLE_DRIVER, ROLE_EXECUTOR
+from ..kubernetes.times import to_duration
+from ..kueue.actions import MarkFinished, MarkPodsReady
+from ..kueue.observation import Unsuitable
+from ..kueue.readiness import needs_ready_condition
+from ..kueue.steps import QueueStep, choose_admission_step, choose_release_step, choose_requeue_step
+from ..states import reasons
+from ..states.states import ApplicationState, SuspendReason
+from . import policy
+from .decision import Action, Decision
+from .observation import Present
+from .release import read_pods
+from .situation import Situation
 
 _State = ApplicationState
 

@@ -10,24 +10,16 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
-from airflow_provider_spark_operator.core.kubernetes import pods
-from airflow_provider_spark_operator.core.kubernetes.names import LABEL_OPERATOR_NAME
-from airflow_provider_spark_operator.core.kubernetes.times import format_seconds, to_duration
-from airflow_provider_spark_operator.core.lifecycle import policy
-from airflow_provider_spark_operator.core.lifecycle.decision import (
-    Action,
-    ConfirmAbsence,
-    Decision,
-    DeleteAttemptResources,
-    DeleteDriver,
-    DeletePod,
-    ReadPods,
-)
-from airflow_provider_spark_operator.core.lifecycle.drivers import get_label, get_name, has_id_of_earlier_attempt
-from airflow_provider_spark_operator.core.lifecycle.observation import Absent, Present, Unconfirmed
-from airflow_provider_spark_operator.core.lifecycle.situation import Situation
-from airflow_provider_spark_operator.core.states import reasons
-from airflow_provider_spark_operator.core.states.states import INITIALIZING, ApplicationState
+from ..kubernetes import pods
+from ..kubernetes.names import LABEL_OPERATOR_NAME
+from ..kubernetes.times import format_seconds, to_duration
+from ..states import reasons
+from ..states.states import INITIALIZING, ApplicationState
+from . import policy
+from .decision import Action, ConfirmAbsence, Decision, DeleteAttemptResources, DeleteDriver, DeletePod, ReadPods
+from .drivers import get_label, get_name, has_id_of_earlier_attempt
+from .observation import Absent, Present, Unconfirmed
+from .situation import Situation
 
 # The end of a driver is an event, so a shorter period would only repeat requests.
 _SHORTEST_PERIOD = timedelta(seconds=1)

@@ -4,18 +4,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from airflow_provider_spark_operator.core.lifecycle import policy
-from airflow_provider_spark_operator.core.lifecycle.decision import AT_ONCE, Action, Decision, Settings, limit_wait
-from airflow_provider_spark_operator.core.lifecycle.driver_end import get_main_container
-from airflow_provider_spark_operator.core.lifecycle.observation import Observed, Present
-from airflow_provider_spark_operator.core.lifecycle.transitions import move, move_to_next_attempt
-from airflow_provider_spark_operator.core.models.application import (
-    ApplicationTolerations,
-    SparkApplication,
-    SparkApplicationSpec,
-)
-from airflow_provider_spark_operator.core.models.status import ApplicationStatus, AttemptInfo
-from airflow_provider_spark_operator.core.states.states import ApplicationState, SuspendReason
+from ..models.application import ApplicationTolerations, SparkApplication, SparkApplicationSpec
+from ..models.status import ApplicationStatus, AttemptInfo
+from ..states.states import ApplicationState, SuspendReason
+from . import policy
+from .decision import AT_ONCE, Action, Decision, Settings, limit_wait
+from .driver_end import get_main_container
+from .observation import Observed, Present
+from .transitions import move, move_to_next_attempt
 
 
 @dataclass(frozen=True)

@@ -6,18 +6,18 @@ after the state is written, so that its end does not count as a failure.
 
 from typing import NamedTuple
 
-from airflow_provider_spark_operator.core.kubernetes import pods
-from airflow_provider_spark_operator.core.kubernetes.json_object import KubernetesObject
-from airflow_provider_spark_operator.core.kueue.steps import find_eviction
-from airflow_provider_spark_operator.core.lifecycle import policy
-from airflow_provider_spark_operator.core.lifecycle.decision import Decision
-from airflow_provider_spark_operator.core.lifecycle.driver_end import find_driver_end
-from airflow_provider_spark_operator.core.lifecycle.observation import Present, Unconfirmed
-from airflow_provider_spark_operator.core.lifecycle.queue_rules import release_quota
-from airflow_provider_spark_operator.core.lifecycle.release import confirm_absence, read_pods
-from airflow_provider_spark_operator.core.lifecycle.situation import Situation
-from airflow_provider_spark_operator.core.states import reasons
-from airflow_provider_spark_operator.core.states.states import ApplicationState, SuspendReason
+from ..kubernetes import pods
+from ..kubernetes.json_object import KubernetesObject
+from ..kueue.steps import find_eviction
+from ..states import reasons
+from ..states.states import ApplicationState, SuspendReason
+from . import policy
+from .decision import Decision
+from .driver_end import find_driver_end
+from .observation import Present, Unconfirmed
+from .queue_rules import release_quota
+from .release import confirm_absence, read_pods
+from .situation import Situation
 
 
 class Cause(NamedTuple):

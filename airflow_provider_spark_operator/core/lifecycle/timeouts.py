@@ -4,17 +4,14 @@ from collections.abc import Mapping
 from datetime import timedelta
 from typing import Final
 
-from airflow_provider_spark_operator.core.kubernetes import pods
-from airflow_provider_spark_operator.core.kubernetes.times import format_seconds, to_duration
-from airflow_provider_spark_operator.core.lifecycle import policy
-from airflow_provider_spark_operator.core.lifecycle.decision import AT_ONCE, Decision
-from airflow_provider_spark_operator.core.lifecycle.executor_obstacles import (
-    describe_executor_obstacle,
-    find_blocked_executors,
-)
-from airflow_provider_spark_operator.core.lifecycle.situation import Situation
-from airflow_provider_spark_operator.core.states import reasons
-from airflow_provider_spark_operator.core.states.states import ApplicationState
+from ..kubernetes import pods
+from ..kubernetes.times import format_seconds, to_duration
+from ..states import reasons
+from ..states.states import ApplicationState
+from . import policy
+from .decision import AT_ONCE, Decision
+from .executor_obstacles import describe_executor_obstacle, find_blocked_executors
+from .situation import Situation
 
 _State = ApplicationState
 

@@ -4,22 +4,8 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Final
 
-from airflow_provider_spark_operator.core.models.status import (
-    ApplicationStatus,
-    AttemptInfo,
-    AttemptSummary,
-    PastRecord,
-    StateRecord,
-)
-from airflow_provider_spark_operator.core.states.states import (
-    FAILURE,
-    RUNNING,
-    STOPPING,
-    TERMINATED,
-    ApplicationOutcome,
-    ApplicationState,
-    SuspendReason,
-)
+from ..models.status import ApplicationStatus, AttemptInfo, AttemptSummary, PastRecord, StateRecord
+from ..states.states import FAILURE, RUNNING, STOPPING, TERMINATED, ApplicationOutcome, ApplicationState, SuspendReason
 
 _State = ApplicationState
 # In every state with a driver, the driver can end, disappear, or be deleted with its application, and the application

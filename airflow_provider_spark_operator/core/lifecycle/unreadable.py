@@ -3,19 +3,15 @@
 from collections.abc import Mapping
 from datetime import datetime
 
-from airflow_provider_spark_operator.core.kubernetes.problems import InvalidResource
-from airflow_provider_spark_operator.core.lifecycle.cluster_transitions import (
-    create_cluster_status,
-    describe_cluster_failure,
-    move_cluster,
-)
-from airflow_provider_spark_operator.core.lifecycle.transitions import create_status, move
-from airflow_provider_spark_operator.core.models.cluster_status import ClusterState, ClusterStatus
-from airflow_provider_spark_operator.core.models.parse import parse_model
-from airflow_provider_spark_operator.core.models.resource import Resource
-from airflow_provider_spark_operator.core.models.status import ApplicationStatus
-from airflow_provider_spark_operator.core.states import reasons
-from airflow_provider_spark_operator.core.states.states import INITIALIZING, ApplicationState
+from ..kubernetes.problems import InvalidResource
+from ..models.cluster_status import ClusterState, ClusterStatus
+from ..models.parse import parse_model
+from ..models.resource import Resource
+from ..models.status import ApplicationStatus
+from ..states import reasons
+from ..states.states import INITIALIZING, ApplicationState
+from .cluster_transitions import create_cluster_status, describe_cluster_failure, move_cluster
+from .transitions import create_status, move
 
 
 class _Frame(Resource):

@@ -9,11 +9,11 @@ from typing import Annotated, Final
 
 from pydantic import Field, WithJsonSchema
 
-from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
-from airflow_provider_spark_operator.core.models.base import Boolean, Integer, KubernetesType, Model, PodTemplate
-from airflow_provider_spark_operator.core.models.resource import Resource
-from airflow_provider_spark_operator.core.models.status import ApplicationStatus
-from airflow_provider_spark_operator.core.states.backoff import RESTART_ATTEMPTS, RESTART_BACKOFF_MILLIS
+from ..kubernetes.json_object import JsonObject
+from ..states.backoff import RESTART_ATTEMPTS, RESTART_BACKOFF_MILLIS
+from .base import Boolean, Integer, KubernetesType, Model, PodTemplate
+from .resource import Resource
+from .status import ApplicationStatus
 
 
 class DeploymentMode(StrEnum):

@@ -6,7 +6,7 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 from pydantic.alias_generators import to_camel
 
-from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
+from ..kubernetes.json_object import JsonObject
 
 INT64_MAX = 2**63 - 1
 

@@ -5,8 +5,8 @@ Field names, required fields and defaults are the Apache operator's.
 
 from pydantic import Field
 
-from airflow_provider_spark_operator.core.models.application import RuntimeVersions
-from airflow_provider_spark_operator.core.models.base import (
+from .application import RuntimeVersions
+from .base import (
     Boolean,
     HorizontalPodAutoscalerSpec,
     Integer,
@@ -16,8 +16,8 @@ from airflow_provider_spark_operator.core.models.base import (
     ServiceSpec,
     StatefulSetSpec,
 )
-from airflow_provider_spark_operator.core.models.cluster_status import ClusterStatus
-from airflow_provider_spark_operator.core.models.resource import Resource
+from .cluster_status import ClusterStatus
+from .resource import Resource
 
 
 class WorkerInstanceConfig(Model):

@@ -6,9 +6,9 @@ from typing import Annotated, TypeAlias
 from pydantic import Field
 from pydantic.json_schema import SkipJsonSchema
 
-from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
-from airflow_provider_spark_operator.core.models.base import Integer, Model
-from airflow_provider_spark_operator.core.models.status import ForeignRecord, OptionalSuspendReason, Time
+from ..kubernetes.json_object import JsonObject
+from .base import Integer, Model
+from .status import ForeignRecord, OptionalSuspendReason, Time
 
 
 class ClusterState(StrEnum):

@@ -7,9 +7,9 @@ from typing import TypeVar
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from airflow_provider_spark_operator.core.kubernetes.problems import InvalidResource, Problem
-from airflow_provider_spark_operator.core.models.application import SparkApplication
-from airflow_provider_spark_operator.core.models.base import Model
+from ..kubernetes.problems import InvalidResource, Problem
+from .application import SparkApplication
+from .base import Model
 
 _HINTS = {
     "spec": "add an object with the application file, for example jars or pyFiles",

@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping
 
-from airflow_provider_spark_operator.core.models.cluster import SparkCluster
-from airflow_provider_spark_operator.core.models.parse import parse_model
+from .cluster import SparkCluster
+from .parse import parse_model
 
 
 def parse_cluster(document: Mapping[str, object]) -> SparkCluster:

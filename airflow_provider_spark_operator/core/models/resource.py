@@ -4,9 +4,9 @@ from datetime import UTC, datetime
 
 from pydantic import Field, model_validator
 
-from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
-from airflow_provider_spark_operator.core.kubernetes.names import DEFAULT_API_VERSION
-from airflow_provider_spark_operator.core.models.base import Model, ObjectMetadata
+from ..kubernetes.json_object import JsonObject
+from ..kubernetes.names import DEFAULT_API_VERSION
+from .base import Model, ObjectMetadata
 
 
 class Resource(Model):

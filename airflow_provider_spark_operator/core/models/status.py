@@ -9,10 +9,10 @@ from typing import Annotated, TypeAlias
 from pydantic import AfterValidator, Field
 from pydantic.json_schema import SkipJsonSchema
 
-from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
-from airflow_provider_spark_operator.core.kubernetes.times import to_utc
-from airflow_provider_spark_operator.core.models.base import Integer, Model
-from airflow_provider_spark_operator.core.states.states import ApplicationState, SuspendReason
+from ..kubernetes.json_object import JsonObject
+from ..kubernetes.times import to_utc
+from ..states.states import ApplicationState, SuspendReason
+from .base import Integer, Model
 
 Time = Annotated[datetime, AfterValidator(to_utc)]
 

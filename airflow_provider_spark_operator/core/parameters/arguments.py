@@ -6,7 +6,7 @@ DAG files run these checks each time they are parsed, so the checks are cheap.
 from enum import StrEnum
 from typing import Final
 
-from airflow_provider_spark_operator.core.kubernetes.kubernetes_names import is_namespace, is_object_name
+from ..kubernetes.kubernetes_names import is_namespace, is_object_name
 
 DEFAULT_CONNECTION_ID = "kubernetes_default"
 # The extensions of files with manifests and pod templates.

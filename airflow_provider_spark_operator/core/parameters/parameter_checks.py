@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from posixpath import normpath
 from typing import Any, Final, TypeAlias
 
-from airflow_provider_spark_operator.core.kubernetes.json_object import is_integer
-from airflow_provider_spark_operator.core.kubernetes.kubernetes_names import (
+from ..kubernetes.json_object import is_integer
+from ..kubernetes.kubernetes_names import (
     KEY_RULE,
     LABEL_RULE,
     NAMESPACE_RULE,
@@ -20,10 +20,10 @@ from airflow_provider_spark_operator.core.kubernetes.kubernetes_names import (
     is_namespace,
     is_object_name,
 )
-from airflow_provider_spark_operator.core.kubernetes.names import LABEL_TASK, RESERVED_LABELS
-from airflow_provider_spark_operator.core.kubernetes.problems import Problem
-from airflow_provider_spark_operator.core.parameters.arguments import FILE_EXTENSIONS, advise_suffix
-from airflow_provider_spark_operator.core.parameters.parameter_types import (
+from ..kubernetes.names import LABEL_TASK, RESERVED_LABELS
+from ..kubernetes.problems import Problem
+from .arguments import FILE_EXTENSIONS, advise_suffix
+from .parameter_types import (
     PODS_ALL,
     PODS_DRIVER,
     PODS_EXECUTORS,
@@ -35,14 +35,8 @@ from airflow_provider_spark_operator.core.parameters.parameter_types import (
     Timeouts,
     Volume,
 )
-from airflow_provider_spark_operator.core.parameters.parameter_values import (
-    RESTART_POLICIES,
-    find_value_problems,
-    is_environment_name,
-    is_in,
-    read_flag,
-)
-from airflow_provider_spark_operator.core.parameters.pending import advise_native, is_pending
+from .parameter_values import RESTART_POLICIES, find_value_problems, is_environment_name, is_in, read_flag
+from .pending import advise_native, is_pending
 
 Check: TypeAlias = Callable[[str, object], list[Problem]]
 _Parts: TypeAlias = Mapping[str, Any]

@@ -10,7 +10,7 @@ from datetime import timedelta
 from functools import cache
 from typing import Final, TypeAlias
 
-from airflow_provider_spark_operator.core.kubernetes.names import ROLE_DRIVER
+from ..kubernetes.names import ROLE_DRIVER
 
 PODS_ALL: Final = "all"
 PODS_DRIVER: Final = ROLE_DRIVER

@@ -10,7 +10,7 @@ from dataclasses import MISSING, fields
 from datetime import timedelta
 from typing import Any, Final, TypeAlias, TypeVar
 
-from airflow_provider_spark_operator.core.kubernetes.kubernetes_names import (
+from ..kubernetes.kubernetes_names import (
     LABEL_RULE,
     OBJECT_RULE,
     is_data_key,
@@ -18,9 +18,9 @@ from airflow_provider_spark_operator.core.kubernetes.kubernetes_names import (
     is_namespace,
     is_object_name,
 )
-from airflow_provider_spark_operator.core.kubernetes.problems import Problem
-from airflow_provider_spark_operator.core.kubernetes.times import to_seconds
-from airflow_provider_spark_operator.core.parameters.parameter_types import (
+from ..kubernetes.problems import Problem
+from ..kubernetes.times import to_seconds
+from .parameter_types import (
     PODS,
     PODS_ALL,
     VOLCANO,
@@ -33,7 +33,7 @@ from airflow_provider_spark_operator.core.parameters.parameter_types import (
     Timeouts,
     Volume,
 )
-from airflow_provider_spark_operator.core.parameters.pending import advise_native, is_pending
+from .pending import advise_native, is_pending
 
 RESTART_POLICIES: Final = ("Never", "OnFailure", "OnInfrastructureFailure", "Always")
 _ENVIRONMENT_NAME = re.compile(r"[-._a-zA-Z][-._a-zA-Z0-9]*\Z")

@@ -8,28 +8,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Final
 
-from airflow_provider_spark_operator.core.kubernetes.identity import CLUSTER_IDENTITY, find_name_problem
-from airflow_provider_spark_operator.core.kubernetes.kubernetes_names import is_namespace
-from airflow_provider_spark_operator.core.kubernetes.names import LABEL_QUEUE_NAME
-from airflow_provider_spark_operator.core.kubernetes.problems import Problem
-from airflow_provider_spark_operator.core.parameters.parameter_checks import CHECKS, find_conflicts, mask_user
-from airflow_provider_spark_operator.core.parameters.parameter_types import (
-    YUNIKORN,
-    ConfigMap,
-    DynamicAllocation,
-    RestartPolicy,
-    Scheduler,
-    Secret,
-    Timeouts,
-    Volume,
-)
-from airflow_provider_spark_operator.core.parameters.parameter_values import read_flag
-from airflow_provider_spark_operator.core.parameters.pending import advise_native, is_pending
-from airflow_provider_spark_operator.core.spark.spark_conf import (
-    DYNAMIC_ALLOCATION_KEY,
-    IMAGE_KEY,
-    uses_dynamic_allocation,
-)
+from ..kubernetes.identity import CLUSTER_IDENTITY, find_name_problem
+from ..kubernetes.kubernetes_names import is_namespace
+from ..kubernetes.names import LABEL_QUEUE_NAME
+from ..kubernetes.problems import Problem
+from ..spark.spark_conf import DYNAMIC_ALLOCATION_KEY, IMAGE_KEY, uses_dynamic_allocation
+from .parameter_checks import CHECKS, find_conflicts, mask_user
+from .parameter_types import YUNIKORN, ConfigMap, DynamicAllocation, RestartPolicy, Scheduler, Secret, Timeouts, Volume
+from .parameter_values import read_flag
+from .pending import advise_native, is_pending
 
 _MEMORY = re.compile(r"[1-9][0-9]*(k|m|g|t|p|kb|mb|gb|tb|pb)\Z", re.IGNORECASE)
 _NUMBER = re.compile(r"(0|[1-9][0-9]*)\Z")

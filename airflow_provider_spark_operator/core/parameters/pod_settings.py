@@ -5,18 +5,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
-from airflow_provider_spark_operator.core.kubernetes.kubernetes_names import is_namespace
-from airflow_provider_spark_operator.core.kubernetes.names import (
-    DRIVER_CONTAINER,
-    EXECUTOR_CONTAINER,
-    ROLE_DRIVER,
-    ROLE_EXECUTOR,
-)
-from airflow_provider_spark_operator.core.kubernetes.problems import InvalidResource, Problem
-from airflow_provider_spark_operator.core.parameters.parameter_types import ConfigMap, Scheduler, Secret, Volume
-from airflow_provider_spark_operator.core.parameters.parameter_values import build_value, build_values, is_in, read_flag
-from airflow_provider_spark_operator.core.parameters.parameters import Parameters, split_list
+from ..kubernetes.json_object import JsonObject
+from ..kubernetes.kubernetes_names import is_namespace
+from ..kubernetes.names import DRIVER_CONTAINER, EXECUTOR_CONTAINER, ROLE_DRIVER, ROLE_EXECUTOR
+from ..kubernetes.problems import InvalidResource, Problem
+from .parameter_types import ConfigMap, Scheduler, Secret, Volume
+from .parameter_values import build_value, build_values, is_in, read_flag
+from .parameters import Parameters, split_list
 
 DRIVER: Final = ROLE_DRIVER
 EXECUTOR: Final = ROLE_EXECUTOR

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject, copy_list, copy_object
+from ..kubernetes.json_object import JsonObject, copy_list, copy_object
 
 # Lists whose entries are objects with parts of their own. The entries of other lists are replaced as a whole.
 _CONTAINERS: Final = frozenset({"containers", "initContainers"})

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from airflow_provider_spark_operator.core.dialects.progress import Phase, Progress, StateEntry, find_last_stop
-from airflow_provider_spark_operator.core.states.states import INITIALIZING, TERMINATED, ApplicationState
+from ..dialects.progress import Phase, Progress, StateEntry, find_last_stop
+from ..states.states import INITIALIZING, TERMINATED, ApplicationState
 
 
 @dataclass(frozen=True)

@@ -4,10 +4,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from airflow_provider_spark_operator.core.dialects.dialect import dialect_of
-from airflow_provider_spark_operator.core.dialects.progress import Progress
-from airflow_provider_spark_operator.core.kubernetes import pods
-from airflow_provider_spark_operator.core.kubernetes.times import read_last_time, read_time
+from ..dialects.dialect import dialect_of
+from ..dialects.progress import Progress
+from ..kubernetes import pods
+from ..kubernetes.times import read_last_time, read_time
 
 # Events of earlier attempts have expired.
 _ATTEMPTS: Final = 20

@@ -7,16 +7,13 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Final
 
-from airflow_provider_spark_operator.core.dialects.dialect import dialect_of
-from airflow_provider_spark_operator.core.dialects.progress import Progress
-from airflow_provider_spark_operator.core.kubernetes import pods
-from airflow_provider_spark_operator.core.kubernetes.json_object import KubernetesObject
-from airflow_provider_spark_operator.core.kubernetes.times import read_first_time, read_last_time
-from airflow_provider_spark_operator.core.report.events import (
-    find_pod_names,
-    is_as_young,
-)
-from airflow_provider_spark_operator.core.report.executors import select_executors
+from ..dialects.dialect import dialect_of
+from ..dialects.progress import Progress
+from ..kubernetes import pods
+from ..kubernetes.json_object import KubernetesObject
+from ..kubernetes.times import read_first_time, read_last_time
+from .events import find_pod_names, is_as_young
+from .executors import select_executors
 
 # A driver that ends stops its executors with SIGTERM.
 _STOPPED: Final = frozenset({0, 143})

@@ -3,16 +3,11 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from airflow_provider_spark_operator.core.dialects.dialect import dialect_of
-from airflow_provider_spark_operator.core.dialects.progress import Phase, Progress
-from airflow_provider_spark_operator.core.kubernetes import pods
-from airflow_provider_spark_operator.core.kubernetes.json_object import KubernetesObject
-from airflow_provider_spark_operator.core.kubernetes.names import (
-    LABEL_APPLICATION_SELECTOR,
-    LABEL_EXECUTOR_ID,
-    LABEL_ROLE,
-    ROLE_EXECUTOR,
-)
+from ..dialects.dialect import dialect_of
+from ..dialects.progress import Phase, Progress
+from ..kubernetes import pods
+from ..kubernetes.json_object import KubernetesObject
+from ..kubernetes.names import LABEL_APPLICATION_SELECTOR, LABEL_EXECUTOR_ID, LABEL_ROLE, ROLE_EXECUTOR
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from airflow_provider_spark_operator.core.log.root_cause import RootCause
+from ..log.root_cause import RootCause
 
 # The lines of this level are not recorded. After a warning, they show that the program continued.
 _OMITTED: Final = "00/01/01 00:00:00 INFO Driver: end of the log"

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Self
 
-from airflow_provider_spark_operator.core.kubernetes import pods
-from airflow_provider_spark_operator.core.kubernetes.quantities import parse_quantity
+from ..kubernetes import pods
+from ..kubernetes.quantities import parse_quantity
 
 
 @dataclass(frozen=True)

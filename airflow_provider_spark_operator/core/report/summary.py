@@ -5,26 +5,18 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from airflow_provider_spark_operator.core.dialects.dialect import dialect_of, read_progress
-from airflow_provider_spark_operator.core.dialects.progress import Phase, Progress, find_last_stop
-from airflow_provider_spark_operator.core.kubernetes import names, pods
-from airflow_provider_spark_operator.core.kubernetes.json_object import KubernetesObject
-from airflow_provider_spark_operator.core.kubernetes.times import read_time
-from airflow_provider_spark_operator.core.lifecycle.executor_obstacles import name_executor_obstacle
-from airflow_provider_spark_operator.core.report.executors import (
-    ExecutorNumbers,
-    count_executors,
-    select_executors,
-    select_pods,
-)
-from airflow_provider_spark_operator.core.verdict.driver_facts import add_driver_facts
-from airflow_provider_spark_operator.core.verdict.holds import find_held_application, get_queue
-from airflow_provider_spark_operator.core.verdict.obstacles import (
-    find_missing_status,
-    name_driver_obstacle,
-)
-from airflow_provider_spark_operator.core.verdict.unread_end import confirm_end
-from airflow_provider_spark_operator.core.verdict.verdict import Verdict, judge_progress
+from ..dialects.dialect import dialect_of, read_progress
+from ..dialects.progress import Phase, Progress, find_last_stop
+from ..kubernetes import names, pods
+from ..kubernetes.json_object import KubernetesObject
+from ..kubernetes.times import read_time
+from ..lifecycle.executor_obstacles import name_executor_obstacle
+from ..verdict.driver_facts import add_driver_facts
+from ..verdict.holds import find_held_application, get_queue
+from ..verdict.obstacles import find_missing_status, name_driver_obstacle
+from ..verdict.unread_end import confirm_end
+from ..verdict.verdict import Verdict, judge_progress
+from .executors import ExecutorNumbers, count_executors, select_executors, select_pods
 
 _NOTHING: Final = timedelta()
 

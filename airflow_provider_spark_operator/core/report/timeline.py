@@ -6,22 +6,17 @@ from datetime import datetime
 from enum import StrEnum
 from itertools import takewhile
 
-from airflow_provider_spark_operator.core.dialects.dialect import dialect_of
-from airflow_provider_spark_operator.core.dialects.progress import Progress, StateEntry
-from airflow_provider_spark_operator.core.kubernetes import pods
-from airflow_provider_spark_operator.core.kubernetes.json_object import KubernetesObject
-from airflow_provider_spark_operator.core.kubernetes.names import ROLE_DRIVER
-from airflow_provider_spark_operator.core.report.attempts import Attempt, list_attempts
-from airflow_provider_spark_operator.core.report.executor_spans import (
-    ExecutorSpan,
-    ExecutorState,
-    count_over_time,
-    list_executor_spans,
-)
-from airflow_provider_spark_operator.core.report.executors import select_pods
-from airflow_provider_spark_operator.core.report.summary import ApplicationSummary, read_judged_progress, summarize
-from airflow_provider_spark_operator.core.states.states import TERMINATED, ApplicationState
-from airflow_provider_spark_operator.core.verdict.verdict import Outcome
+from ..dialects.dialect import dialect_of
+from ..dialects.progress import Progress, StateEntry
+from ..kubernetes import pods
+from ..kubernetes.json_object import KubernetesObject
+from ..kubernetes.names import ROLE_DRIVER
+from ..states.states import TERMINATED, ApplicationState
+from ..verdict.verdict import Outcome
+from .attempts import Attempt, list_attempts
+from .executor_spans import ExecutorSpan, ExecutorState, count_over_time, list_executor_spans
+from .executors import select_pods
+from .summary import ApplicationSummary, read_judged_progress, summarize
 
 
 class MarkKind(StrEnum):

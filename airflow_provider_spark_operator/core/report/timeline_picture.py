@@ -5,15 +5,9 @@ from datetime import datetime, timedelta
 from html import escape
 from typing import Final, TypeAlias
 
-from airflow_provider_spark_operator.core.kubernetes.times import format_duration
-from airflow_provider_spark_operator.core.report.timeline import MarkKind, Timeline
-from airflow_provider_spark_operator.core.report.timeline_rows import (
-    Bar,
-    Tone,
-    build_groups,
-    choose_ticks,
-    describe_timeline,
-)
+from ..kubernetes.times import format_duration
+from .timeline import MarkKind, Timeline
+from .timeline_rows import Bar, Tone, build_groups, choose_ticks, describe_timeline
 
 _WIDTH: Final = 1100
 _LEFT: Final = 250  # of the bars; the labels are left of them

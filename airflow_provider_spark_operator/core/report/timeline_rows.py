@@ -6,17 +6,11 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Final
 
-from airflow_provider_spark_operator.core.kubernetes.times import format_duration
-from airflow_provider_spark_operator.core.report.attempts import Attempt, StateSpan
-from airflow_provider_spark_operator.core.report.executor_spans import ExecutorSpan, ExecutorState
-from airflow_provider_spark_operator.core.report.timeline import Timeline
-from airflow_provider_spark_operator.core.states.states import (
-    FAILURE,
-    INITIALIZING,
-    RUNNING,
-    STARTING,
-    ApplicationState,
-)
+from ..kubernetes.times import format_duration
+from ..states.states import FAILURE, INITIALIZING, RUNNING, STARTING, ApplicationState
+from .attempts import Attempt, StateSpan
+from .executor_spans import ExecutorSpan, ExecutorState
+from .timeline import Timeline
 
 MAX_EXECUTORS: Final = 20
 

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping
 
-from airflow_provider_spark_operator.core.kubernetes.problems import InvalidResource, Problem
+from ..kubernetes.problems import InvalidResource, Problem
 
 _ESCAPES = {
     "\\": "\\\\",

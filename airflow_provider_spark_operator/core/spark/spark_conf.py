@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Final
 
-from airflow_provider_spark_operator.core.kubernetes.names import ROLE_DRIVER, ROLE_EXECUTOR
+from ..kubernetes.names import ROLE_DRIVER, ROLE_EXECUTOR
 
 DYNAMIC_ALLOCATION_KEY: Final = "spark.dynamicAllocation.enabled"
 IMAGE_KEY: Final = "spark.kubernetes.container.image"

@@ -4,52 +4,32 @@ from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import Final
 
-from airflow_provider_spark_operator.core.driver.attempt import build_attempt
-from airflow_provider_spark_operator.core.driver.configuration.errors import DriverBuildError
-from airflow_provider_spark_operator.core.driver.configuration.inputs import PYTHON_RUNNER, R_RUNNER
-from airflow_provider_spark_operator.core.driver.configuration.resource_names import build_attempt_naming
-from airflow_provider_spark_operator.core.driver.main_resource import find_main_resource
-from airflow_provider_spark_operator.core.driver.named_files import (
-    build_stand_in_templates,
-    find_application_template_files,
-)
-from airflow_provider_spark_operator.core.driver.objects.routes import (
-    find_missing_ingress_fields,
-    find_missing_route_fields,
-)
-from airflow_provider_spark_operator.core.kubernetes.identity import APPLICATION_IDENTITY
-from airflow_provider_spark_operator.core.kubernetes.kubernetes_names import OBJECT_RULE, is_object_name
-from airflow_provider_spark_operator.core.kubernetes.pods import get_object
-from airflow_provider_spark_operator.core.kubernetes.problems import MAX_PROBLEMS, InvalidResource, Problem, Severity
-from airflow_provider_spark_operator.core.models.application import (
+from ..driver.attempt import build_attempt
+from ..driver.configuration.errors import DriverBuildError
+from ..driver.configuration.inputs import PYTHON_RUNNER, R_RUNNER
+from ..driver.configuration.resource_names import build_attempt_naming
+from ..driver.main_resource import find_main_resource
+from ..driver.named_files import build_stand_in_templates, find_application_template_files
+from ..driver.objects.routes import find_missing_ingress_fields, find_missing_route_fields
+from ..kubernetes.identity import APPLICATION_IDENTITY
+from ..kubernetes.kubernetes_names import OBJECT_RULE, is_object_name
+from ..kubernetes.pods import get_object
+from ..kubernetes.problems import MAX_PROBLEMS, InvalidResource, Problem, Severity
+from ..models.application import (
     ApplicationTolerations,
     DeploymentMode,
     RuntimeVersions,
     SparkApplication,
     SparkApplicationSpec,
 )
-from airflow_provider_spark_operator.core.models.parse import (
-    AnyModel,
-    format_path,
-    name_type,
-    parse_application,
-    parse_model,
-)
-from airflow_provider_spark_operator.core.spark.spark_conf import DRIVER_IMAGE_KEY, IMAGE_KEY
-from airflow_provider_spark_operator.core.validation.configuration import find_configuration_problems, format_conf_path
-from airflow_provider_spark_operator.core.validation.fields import find_unknown_fields
-from airflow_provider_spark_operator.core.validation.identity import find_identity_problems
-from airflow_provider_spark_operator.core.validation.json_values import find_json_problems
-from airflow_provider_spark_operator.core.validation.numbers import (
-    find_executor_problems,
-    find_toleration_problems,
-    find_version_problems,
-)
-from airflow_provider_spark_operator.core.validation.pod_objects import (
-    build_executor_pod,
-    find_object_problems,
-    find_template_problems,
-)
+from ..models.parse import AnyModel, format_path, name_type, parse_application, parse_model
+from ..spark.spark_conf import DRIVER_IMAGE_KEY, IMAGE_KEY
+from .configuration import find_configuration_problems, format_conf_path
+from .fields import find_unknown_fields
+from .identity import find_identity_problems
+from .json_values import find_json_problems
+from .numbers import find_executor_problems, find_toleration_problems, find_version_problems
+from .pod_objects import build_executor_pod, find_object_problems, find_template_problems
 
 MISSING_IMAGE: Final = "image-is-missing"
 """The placeholder for the image of an application that sets none."""

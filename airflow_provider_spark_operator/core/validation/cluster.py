@@ -3,16 +3,16 @@
 from collections.abc import Iterator, Mapping
 from itertools import islice
 
-from airflow_provider_spark_operator.core.cluster_resources.shape import find_building_problems
-from airflow_provider_spark_operator.core.kubernetes.identity import CLUSTER_IDENTITY
-from airflow_provider_spark_operator.core.kubernetes.problems import MAX_PROBLEMS, InvalidResource, Problem, Severity
-from airflow_provider_spark_operator.core.models.cluster import SparkCluster, SparkClusterSpec
-from airflow_provider_spark_operator.core.models.parse import name_type
-from airflow_provider_spark_operator.core.models.parse_cluster import parse_cluster
-from airflow_provider_spark_operator.core.validation.fields import find_unknown_fields
-from airflow_provider_spark_operator.core.validation.identity import find_identity_problems
-from airflow_provider_spark_operator.core.validation.json_values import find_json_problems
-from airflow_provider_spark_operator.core.validation.numbers import find_version_problems, find_worker_problems
+from ..cluster_resources.shape import find_building_problems
+from ..kubernetes.identity import CLUSTER_IDENTITY
+from ..kubernetes.problems import MAX_PROBLEMS, InvalidResource, Problem, Severity
+from ..models.cluster import SparkCluster, SparkClusterSpec
+from ..models.parse import name_type
+from ..models.parse_cluster import parse_cluster
+from .fields import find_unknown_fields
+from .identity import find_identity_problems
+from .json_values import find_json_problems
+from .numbers import find_version_problems, find_worker_problems
 
 
 def validate_cluster(document: object) -> list[Problem]:

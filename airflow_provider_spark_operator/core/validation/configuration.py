@@ -4,18 +4,18 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from airflow_provider_spark_operator.core.driver.configuration.errors import DriverBuildError
-from airflow_provider_spark_operator.core.driver.configuration.memory import is_positive_size, parse_memory_mib
-from airflow_provider_spark_operator.core.kubernetes.problems import Problem
-from airflow_provider_spark_operator.core.models.parse import format_path
-from airflow_provider_spark_operator.core.spark.spark_conf import (
+from ..driver.configuration.errors import DriverBuildError
+from ..driver.configuration.memory import is_positive_size, parse_memory_mib
+from ..kubernetes.problems import Problem
+from ..models.parse import format_path
+from ..spark.spark_conf import (
     DRIVER_IMAGE_KEY,
     DYNAMIC_ALLOCATION_KEY,
     EXECUTOR_IMAGE_KEY,
     IMAGE_KEY,
     uses_dynamic_allocation,
 )
-from airflow_provider_spark_operator.core.validation.numbers import MAX_EXECUTORS
+from .numbers import MAX_EXECUTORS
 
 _INSTANCES_KEY: Final = "spark.executor.instances"
 _MEMORIES: Final = ("spark.driver.memory", "spark.executor.memory")

@@ -4,11 +4,11 @@ import difflib
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final, get_args, get_origin
 
-from airflow_provider_spark_operator.core.kubernetes.problems import Problem, Severity
-from airflow_provider_spark_operator.core.models.base import KubernetesType, Model
-from airflow_provider_spark_operator.core.models.parse import format_path
-from airflow_provider_spark_operator.core.models.status import ForeignRecord
-from airflow_provider_spark_operator.core.validation.kubernetes_fields import KUBERNETES_FIELDS, KUBERNETES_VERSION
+from ..kubernetes.problems import Problem, Severity
+from ..models.base import KubernetesType, Model
+from ..models.parse import format_path
+from ..models.status import ForeignRecord
+from .kubernetes_fields import KUBERNETES_FIELDS, KUBERNETES_VERSION
 
 # The minimum similarity of a field that is suggested.
 _SIMILARITY: Final = 0.7

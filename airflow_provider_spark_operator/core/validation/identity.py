@@ -4,15 +4,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
-from airflow_provider_spark_operator.core.kubernetes.identity import (
-    NameRules,
-    find_name_problem,
-    find_namespace_problem,
-)
-from airflow_provider_spark_operator.core.kubernetes.names import GROUP, VERSIONS
-from airflow_provider_spark_operator.core.kubernetes.problems import Problem
-from airflow_provider_spark_operator.core.models.parse import name_type
-from airflow_provider_spark_operator.core.validation.metadata import find_metadata_problems
+from ..kubernetes.identity import NameRules, find_name_problem, find_namespace_problem
+from ..kubernetes.names import GROUP, VERSIONS
+from ..kubernetes.problems import Problem
+from ..models.parse import name_type
+from .metadata import find_metadata_problems
 
 _LONGEST_START: Final = 58
 _SUFFIX: Final = "x" * 5  # the API server adds five letters or digits

@@ -6,8 +6,8 @@ from datetime import date
 from itertools import islice
 from typing import Any, Final, TypeAlias
 
-from airflow_provider_spark_operator.core.kubernetes.problems import MAX_PROBLEMS, Problem
-from airflow_provider_spark_operator.core.models.parse import format_path
+from ..kubernetes.problems import MAX_PROBLEMS, Problem
+from ..models.parse import format_path
 
 _Location: TypeAlias = tuple[int | str, ...]
 

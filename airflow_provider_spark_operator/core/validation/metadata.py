@@ -5,9 +5,9 @@ from dataclasses import replace
 from itertools import chain
 from typing import Final
 
-from airflow_provider_spark_operator.core.kubernetes.kubernetes_names import LABEL_RULE, is_label_value, is_object_name
-from airflow_provider_spark_operator.core.kubernetes.problems import Problem
-from airflow_provider_spark_operator.core.models.parse import format_path, name_type
+from ..kubernetes.kubernetes_names import LABEL_RULE, is_label_value, is_object_name
+from ..kubernetes.problems import Problem
+from ..models.parse import format_path, name_type
 
 _KEY_RULE: Final = f"{LABEL_RULE}; a DNS name and '/' may precede it"
 

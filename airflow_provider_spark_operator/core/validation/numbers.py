@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Final
 
 from pydantic.alias_generators import to_camel
 
-from airflow_provider_spark_operator.core.kubernetes.pods import get_object
-from airflow_provider_spark_operator.core.kubernetes.problems import Problem, Severity
-from airflow_provider_spark_operator.core.kubernetes.times import LONGEST_MILLIS
-from airflow_provider_spark_operator.core.models.application import ApplicationTolerations
+from ..kubernetes.pods import get_object
+from ..kubernetes.problems import Problem, Severity
+from ..kubernetes.times import LONGEST_MILLIS
+from ..models.application import ApplicationTolerations
 
 if TYPE_CHECKING:
-    from airflow_provider_spark_operator.core.models.cluster import SparkClusterSpec
+    from ..models.cluster import SparkClusterSpec
 
 MAX_EXECUTORS: Final = 150_000
 """The maximum number of pods in a cluster that Kubernetes supports. No application needs more executors."""

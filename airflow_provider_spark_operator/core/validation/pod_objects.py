@@ -3,15 +3,15 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
-from airflow_provider_spark_operator.core.driver.configuration.configuration import Configuration
-from airflow_provider_spark_operator.core.driver.pod.plain_template import normalize_template
-from airflow_provider_spark_operator.core.kubernetes.kubernetes_names import DATA_KEY_RULE, is_data_key
-from airflow_provider_spark_operator.core.kubernetes.names import EXECUTOR_CONTAINER
-from airflow_provider_spark_operator.core.kubernetes.pods import get_object, list_objects
-from airflow_provider_spark_operator.core.kubernetes.problems import Problem
-from airflow_provider_spark_operator.core.models.parse import format_path
-from airflow_provider_spark_operator.core.validation.pod_rules import find_value_problems
-from airflow_provider_spark_operator.core.validation.rules import list_values
+from ..driver.configuration.configuration import Configuration
+from ..driver.pod.plain_template import normalize_template
+from ..kubernetes.kubernetes_names import DATA_KEY_RULE, is_data_key
+from ..kubernetes.names import EXECUTOR_CONTAINER
+from ..kubernetes.pods import get_object, list_objects
+from ..kubernetes.problems import Problem
+from ..models.parse import format_path
+from .pod_rules import find_value_problems
+from .rules import list_values
 
 LARGEST_CONFIG_MAP: Final = 1 << 20
 """The maximum size of the values of a ConfigMap, in bytes."""

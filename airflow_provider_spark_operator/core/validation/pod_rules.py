@@ -6,8 +6,8 @@ from decimal import Decimal
 from ipaddress import ip_address
 from typing import Any, Final
 
-from airflow_provider_spark_operator.core.kubernetes.json_object import is_integer
-from airflow_provider_spark_operator.core.kubernetes.kubernetes_names import (
+from ..kubernetes.json_object import is_integer
+from ..kubernetes.kubernetes_names import (
     DATA_KEY_RULE,
     KEY_RULE,
     LABEL_RULE,
@@ -19,13 +19,13 @@ from airflow_provider_spark_operator.core.kubernetes.kubernetes_names import (
     is_namespace,
     is_object_name,
 )
-from airflow_provider_spark_operator.core.kubernetes.pods import get_object
-from airflow_provider_spark_operator.core.kubernetes.problems import Problem
-from airflow_provider_spark_operator.core.kubernetes.quantities import is_quantity, parse_quantity
-from airflow_provider_spark_operator.core.models.parse import name_type
-from airflow_provider_spark_operator.core.validation.kubernetes_fields import KUBERNETES_FIELDS
-from airflow_provider_spark_operator.core.validation.metadata import find_metadata_problems
-from airflow_provider_spark_operator.core.validation.rules import (
+from ..kubernetes.pods import get_object
+from ..kubernetes.problems import Problem
+from ..kubernetes.quantities import is_quantity, parse_quantity
+from ..models.parse import name_type
+from .kubernetes_fields import KUBERNETES_FIELDS
+from .metadata import find_metadata_problems
+from .rules import (
     Location,
     Rule,
     bound,

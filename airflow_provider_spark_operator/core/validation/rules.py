@@ -4,10 +4,10 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, TypeAlias
 
-from airflow_provider_spark_operator.core.kubernetes.pods import get_object
-from airflow_provider_spark_operator.core.kubernetes.problems import Problem
-from airflow_provider_spark_operator.core.models.parse import format_path
-from airflow_provider_spark_operator.core.validation.metadata import find_map_problems
+from ..kubernetes.pods import get_object
+from ..kubernetes.problems import Problem
+from ..models.parse import format_path
+from .metadata import find_map_problems
 
 Location: TypeAlias = tuple[str | int, ...]
 Rule: TypeAlias = Callable[[Mapping[str, Any], Location], Iterator[Problem]]

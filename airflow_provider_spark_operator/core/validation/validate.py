@@ -3,14 +3,14 @@
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from airflow_provider_spark_operator.core.kubernetes.names import GROUP
-from airflow_provider_spark_operator.core.kubernetes.pods import get_object
-from airflow_provider_spark_operator.core.kubernetes.problems import Problem
-from airflow_provider_spark_operator.core.models.parse import name_type
-from airflow_provider_spark_operator.core.validation.application import validate_application
-from airflow_provider_spark_operator.core.validation.identity import find_namespace_problems, report_unknown_word
-from airflow_provider_spark_operator.core.validation.json_values import find_json_problems
-from airflow_provider_spark_operator.core.validation.metadata import find_metadata_problems
+from ..kubernetes.names import GROUP
+from ..kubernetes.pods import get_object
+from ..kubernetes.problems import Problem
+from ..models.parse import name_type
+from .application import validate_application
+from .identity import find_namespace_problems, report_unknown_word
+from .json_values import find_json_problems
+from .metadata import find_metadata_problems
 
 _KINDS: Final = ("SparkApplication", "SparkCluster")
 
@@ -30,7 +30,7 @@ def validate(document: object) -> list[Problem]:
         return validate_application(document)
     if kind == "SparkCluster":
         # Most documents are applications. They do not need the models of clusters, which take long to import.
-        from airflow_provider_spark_operator.core.validation.cluster import validate_cluster  # noqa: PLC0415
+        from .cluster import validate_cluster  # noqa: PLC0415
 
         return validate_cluster(document)
     return [report_unknown_word("kind", kind, _KINDS)]
@@ -55,7 +55,7 @@ def _find_other_validator(document: Mapping[str, object]) -> Callable[[Mapping[s
     if str(api_version).partition("/")[0] == GROUP:
         return None
     # The dialects take as long to import as the models. Most documents do not need them.
-    from airflow_provider_spark_operator.core.dialects.dialect import dialect_of  # noqa: PLC0415
+    from ..dialects.dialect import dialect_of  # noqa: PLC0415
 
     return dialect_of(api_version).find_problems
 

@@ -4,19 +4,13 @@ from collections.abc import Iterable, Mapping
 from datetime import timedelta
 from typing import Final
 
-from airflow_provider_spark_operator.core.dialects.progress import (
-    Phase,
-    Progress,
-    find_last_stop,
-    with_driver_deleted,
-    with_driver_status,
-)
-from airflow_provider_spark_operator.core.kubernetes import pods
-from airflow_provider_spark_operator.core.kubernetes.times import read_time
-from airflow_provider_spark_operator.core.lifecycle.driver_end import get_driver_container
-from airflow_provider_spark_operator.core.states.reasons import DRIVER_FAILED, OUT_OF_MEMORY
-from airflow_provider_spark_operator.core.states.states import ApplicationState
-from airflow_provider_spark_operator.core.verdict.verdict import judge_progress
+from ..dialects.progress import Phase, Progress, find_last_stop, with_driver_deleted, with_driver_status
+from ..kubernetes import pods
+from ..kubernetes.times import read_time
+from ..lifecycle.driver_end import get_driver_container
+from ..states.reasons import DRIVER_FAILED, OUT_OF_MEMORY
+from ..states.states import ApplicationState
+from .verdict import judge_progress
 
 # The exit codes of a container that was stopped from outside: by SIGTERM, or by SIGKILL after its grace period.
 _STOPPED: Final = frozenset({143, 137})

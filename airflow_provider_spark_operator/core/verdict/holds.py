@@ -8,21 +8,16 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from airflow_provider_spark_operator.core.dialects.dialect import APACHE, dialect_of
-from airflow_provider_spark_operator.core.dialects.progress import Phase, Progress
-from airflow_provider_spark_operator.core.kubernetes import pods
-from airflow_provider_spark_operator.core.kubernetes.json_object import KubernetesObject
-from airflow_provider_spark_operator.core.kubernetes.names import LABEL_QUEUE_NAME
-from airflow_provider_spark_operator.core.kubernetes.times import read_last_time, read_time
-from airflow_provider_spark_operator.core.kueue import state
-from airflow_provider_spark_operator.core.log.driver_log import clean_line
-from airflow_provider_spark_operator.core.states import reasons
-from airflow_provider_spark_operator.core.states.states import (
-    INITIALIZING,
-    ApplicationState,
-    SuspendReason,
-    read_suspend_reason,
-)
+from ..dialects.dialect import APACHE, dialect_of
+from ..dialects.progress import Phase, Progress
+from ..kubernetes import pods
+from ..kubernetes.json_object import KubernetesObject
+from ..kubernetes.names import LABEL_QUEUE_NAME
+from ..kubernetes.times import read_last_time, read_time
+from ..kueue import state
+from ..log.driver_log import clean_line
+from ..states import reasons
+from ..states.states import INITIALIZING, ApplicationState, SuspendReason, read_suspend_reason
 
 CLEAR_SUSPEND: Final = "set spec.suspend to false"
 """The advice of a `Hold` for a suspended resource."""

@@ -5,15 +5,15 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from airflow_provider_spark_operator.core.dialects.dialect import dialect_of
-from airflow_provider_spark_operator.core.dialects.progress import Phase, Progress
-from airflow_provider_spark_operator.core.kubernetes import pods
-from airflow_provider_spark_operator.core.kubernetes.ownership import LeaseReference, Tenure, find_owner
-from airflow_provider_spark_operator.core.kubernetes.times import read_time
-from airflow_provider_spark_operator.core.states.reasons import SUSPENDED, UNSCHEDULABLE
-from airflow_provider_spark_operator.core.verdict.driver_facts import read_event_time, read_name
-from airflow_provider_spark_operator.core.verdict.holds import format_wait
-from airflow_provider_spark_operator.core.verdict.verdict import advise_on_missing_object, describe_driver_obstacle
+from ..dialects.dialect import dialect_of
+from ..dialects.progress import Phase, Progress
+from ..kubernetes import pods
+from ..kubernetes.ownership import LeaseReference, Tenure, find_owner
+from ..kubernetes.times import read_time
+from ..states.reasons import SUSPENDED, UNSCHEDULABLE
+from .driver_facts import read_event_time, read_name
+from .holds import format_wait
+from .verdict import advise_on_missing_object, describe_driver_obstacle
 
 UNRECONCILED: Final = timedelta(seconds=60)
 """The age from which an application without a status is unusual: a running operator writes one within seconds."""

@@ -3,13 +3,13 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from airflow_provider_spark_operator.core.dialects.dialect import dialect_of
-from airflow_provider_spark_operator.core.dialects.progress import Phase, Progress, StateEntry, find_last_stop
-from airflow_provider_spark_operator.core.kubernetes import pods
-from airflow_provider_spark_operator.core.kubernetes.times import read_time
-from airflow_provider_spark_operator.core.lifecycle.driver_end import DriverEnd, find_driver_end
-from airflow_provider_spark_operator.core.states.states import ApplicationState
-from airflow_provider_spark_operator.core.verdict.driver_facts import read_creation, read_name
+from ..dialects.dialect import dialect_of
+from ..dialects.progress import Phase, Progress, StateEntry, find_last_stop
+from ..kubernetes import pods
+from ..kubernetes.times import read_time
+from ..lifecycle.driver_end import DriverEnd, find_driver_end
+from ..states.states import ApplicationState
+from .driver_facts import read_creation, read_name
 
 
 def confirm_end(

@@ -6,18 +6,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from airflow_provider_spark_operator.core.dialects.progress import (
-    Phase,
-    Progress,
-    SettingNames,
-    StateEntry,
-    find_last_stop,
-    is_spec_refused,
-)
-from airflow_provider_spark_operator.core.kubernetes import pods
-from airflow_provider_spark_operator.core.lifecycle.driver_end import find_driver_container
-from airflow_provider_spark_operator.core.states import reasons
-from airflow_provider_spark_operator.core.states.states import ApplicationState, SuspendReason
+from ..dialects.progress import Phase, Progress, SettingNames, StateEntry, find_last_stop, is_spec_refused
+from ..kubernetes import pods
+from ..lifecycle.driver_end import find_driver_container
+from ..states import reasons
+from ..states.states import ApplicationState, SuspendReason
 
 _State = ApplicationState
 

@@ -5,18 +5,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from airflow_provider_spark_operator.core.dialects.dialect import DIALECTS, dialect_of
-from airflow_provider_spark_operator.core.dialects.record import Dialect
-from airflow_provider_spark_operator.core.kubernetes.names import DEFAULT_API_VERSION
-from airflow_provider_spark_operator.kube.client import KubeClient
-from airflow_provider_spark_operator.kube.errors import KubeError
-from airflow_provider_spark_operator.kube.resources import (
-    EVENTS,
-    PODS,
-    SPARK_APPLICATIONS,
-    SPARK_CLUSTERS,
-    ResourceType,
-)
+from ...core.dialects.dialect import DIALECTS, dialect_of
+from ...core.dialects.record import Dialect
+from ...core.kubernetes.names import DEFAULT_API_VERSION
+from ...kube.client import KubeClient
+from ...kube.errors import KubeError
+from ...kube.resources import EVENTS, PODS, SPARK_APPLICATIONS, SPARK_CLUSTERS, ResourceType
 
 ACCESS_REVIEWS = ResourceType("authorization.k8s.io", "v1", "selfsubjectaccessreviews", "SelfSubjectAccessReview")
 # The dialect to install in a cluster that serves none.

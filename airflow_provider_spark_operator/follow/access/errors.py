@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from airflow_provider_spark_operator.follow.access.reference import ApplicationReference
+from .reference import ApplicationReference
 
 
 class ApplicationDeleted(Exception):

@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
-from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
-from airflow_provider_spark_operator.core.kubernetes.times import read_time
-from airflow_provider_spark_operator.core.log.driver_log import clean_line
-from airflow_provider_spark_operator.core.verdict.driver_facts import read_event_time
-from airflow_provider_spark_operator.follow.access.pods import read_driver_pod
-from airflow_provider_spark_operator.follow.access.reference import ApplicationReference
-from airflow_provider_spark_operator.kube.client import KubeClient
-from airflow_provider_spark_operator.kube.errors import KubeError
-from airflow_provider_spark_operator.kube.resources import EVENTS
+from ...core.kubernetes.json_object import JsonObject
+from ...core.kubernetes.times import read_time
+from ...core.log.driver_log import clean_line
+from ...core.verdict.driver_facts import read_event_time
+from ...kube.client import KubeClient
+from ...kube.errors import KubeError
+from ...kube.resources import EVENTS
+from .pods import read_driver_pod
+from .reference import ApplicationReference
 
 logger = logging.getLogger(__name__)
 

@@ -5,13 +5,13 @@ from contextlib import suppress
 from difflib import get_close_matches
 from typing import Final
 
-from airflow_provider_spark_operator.core.dialects.dialect import DIALECTS
-from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
-from airflow_provider_spark_operator.follow.access.reference import resource_of
-from airflow_provider_spark_operator.follow.access.versions import KindNotServed, choose_served_version
-from airflow_provider_spark_operator.kube.client import KubeClient
-from airflow_provider_spark_operator.kube.errors import Forbidden, KubeError, NotFound
-from airflow_provider_spark_operator.kube.resources import SPARK_CLUSTERS, ResourceType
+from ...core.dialects.dialect import DIALECTS
+from ...core.kubernetes.json_object import JsonObject
+from ...kube.client import KubeClient
+from ...kube.errors import Forbidden, KubeError, NotFound
+from ...kube.resources import SPARK_CLUSTERS, ResourceType
+from .reference import resource_of
+from .versions import KindNotServed, choose_served_version
 
 _MAX_COMPARED: Final = 500
 

@@ -7,8 +7,8 @@ from collections.abc import Awaitable, Callable, Coroutine
 from contextvars import ContextVar
 from typing import TypeAlias, TypeVar
 
-from airflow_provider_spark_operator.kube.backoff import Backoff
-from airflow_provider_spark_operator.kube.errors import TRANSIENT, ConfigurationError, KubeError
+from ...kube.backoff import Backoff
+from ...kube.errors import TRANSIENT, ConfigurationError, KubeError
 
 # An API server that is being replaced returns within minutes. A job must not fail for that.
 OUTAGE_TOLERANCE_SECONDS = 900.0

@@ -5,21 +5,16 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from airflow_provider_spark_operator.core.dialects.dialect import dialect_of
-from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
-from airflow_provider_spark_operator.core.kubernetes.names import (
-    EXECUTOR_CONTAINER,
-    LABEL_ROLE,
-    ROLE_DRIVER,
-    ROLE_EXECUTOR,
-)
-from airflow_provider_spark_operator.core.kubernetes.pods import ContainerStatus, get_status, is_ready, list_containers
-from airflow_provider_spark_operator.core.lifecycle.driver_end import get_driver_container
-from airflow_provider_spark_operator.core.log.driver_log import clean_line
-from airflow_provider_spark_operator.follow.access.reference import ApplicationReference
-from airflow_provider_spark_operator.kube.client import KubeClient
-from airflow_provider_spark_operator.kube.errors import NotFound
-from airflow_provider_spark_operator.kube.resources import PODS
+from ...core.dialects.dialect import dialect_of
+from ...core.kubernetes.json_object import JsonObject
+from ...core.kubernetes.names import EXECUTOR_CONTAINER, LABEL_ROLE, ROLE_DRIVER, ROLE_EXECUTOR
+from ...core.kubernetes.pods import ContainerStatus, get_status, is_ready, list_containers
+from ...core.lifecycle.driver_end import get_driver_container
+from ...core.log.driver_log import clean_line
+from ...kube.client import KubeClient
+from ...kube.errors import NotFound
+from ...kube.resources import PODS
+from .reference import ApplicationReference
 
 
 @dataclass(frozen=True)

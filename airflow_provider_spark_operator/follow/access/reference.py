@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
-from airflow_provider_spark_operator.kube.resources import SPARK_APPLICATIONS, ResourceType
+from ...kube.resources import SPARK_APPLICATIONS, ResourceType
 
 
 @dataclass(frozen=True)

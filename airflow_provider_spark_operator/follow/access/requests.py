@@ -5,12 +5,12 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
-from airflow_provider_spark_operator.follow.access.errors import DeletionStuck
-from airflow_provider_spark_operator.follow.access.reference import ApplicationReference
-from airflow_provider_spark_operator.kube.backoff import Backoff
-from airflow_provider_spark_operator.kube.client import KubeClient
-from airflow_provider_spark_operator.kube.errors import Conflict, Invalid, NotFound
+from ...core.kubernetes.json_object import JsonObject
+from ...kube.backoff import Backoff
+from ...kube.client import KubeClient
+from ...kube.errors import Conflict, Invalid, NotFound
+from .errors import DeletionStuck
+from .reference import ApplicationReference
 
 
 async def read_present(client: KubeClient, reference: ApplicationReference) -> JsonObject | None:

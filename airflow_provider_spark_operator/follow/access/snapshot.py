@@ -5,16 +5,16 @@ from collections.abc import Coroutine
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from airflow_provider_spark_operator.core.dialects.dialect import dialect_of, read_progress
-from airflow_provider_spark_operator.core.dialects.progress import Progress
-from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
-from airflow_provider_spark_operator.core.report.events import find_pod_names, select_events
-from airflow_provider_spark_operator.follow.access.events import MAX_EVENTS
-from airflow_provider_spark_operator.follow.access.find import find_application
-from airflow_provider_spark_operator.follow.access.reference import ApplicationReference
-from airflow_provider_spark_operator.kube.client import KubeClient
-from airflow_provider_spark_operator.kube.errors import Forbidden
-from airflow_provider_spark_operator.kube.resources import EVENTS, PODS
+from ...core.dialects.dialect import dialect_of, read_progress
+from ...core.dialects.progress import Progress
+from ...core.kubernetes.json_object import JsonObject
+from ...core.report.events import find_pod_names, select_events
+from ...kube.client import KubeClient
+from ...kube.errors import Forbidden
+from ...kube.resources import EVENTS, PODS
+from .events import MAX_EVENTS
+from .find import find_application
+from .reference import ApplicationReference
 
 Answer = TypeVar("Answer")
 

@@ -6,10 +6,10 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 
-from airflow_provider_spark_operator.core.dialects.dialect import find_dialect
-from airflow_provider_spark_operator.kube.client import KubeClient
-from airflow_provider_spark_operator.kube.errors import Forbidden, KubeError
-from airflow_provider_spark_operator.kube.resources import ResourceType
+from ...core.dialects.dialect import find_dialect
+from ...kube.client import KubeClient
+from ...kube.errors import Forbidden, KubeError
+from ...kube.resources import ResourceType
 
 logger = logging.getLogger(__name__)
 

@@ -4,11 +4,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from airflow_provider_spark_operator.core.dialects.progress import find_last_stop
-from airflow_provider_spark_operator.core.verdict.verdict import FailureKind, Outcome
-from airflow_provider_spark_operator.follow.access.reference import ApplicationReference
-from airflow_provider_spark_operator.follow.ending.end import Ending, is_deleted, judge
-from airflow_provider_spark_operator.kube.resources import ResourceType
+from ...core.dialects.progress import find_last_stop
+from ...core.verdict.verdict import FailureKind, Outcome
+from ...kube.resources import ResourceType
+from ..access.reference import ApplicationReference
+from .end import Ending, is_deleted, judge
 
 # Spark's messages can contain a whole stack trace. Airflow stores the sentence with every asset event.
 _LONGEST_SENTENCE = 1000

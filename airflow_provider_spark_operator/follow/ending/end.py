@@ -4,25 +4,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from airflow_provider_spark_operator.core.dialects.dialect import read_progress
-from airflow_provider_spark_operator.core.dialects.progress import (
-    Progress,
-    find_last_stop,
-    with_driver_deleted,
-    with_driver_status,
-)
-from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
-from airflow_provider_spark_operator.core.kubernetes.pods import read_deletion_deadline
-from airflow_provider_spark_operator.core.states.reasons import DRIVER_FAILED
-from airflow_provider_spark_operator.core.states.states import ApplicationState
-from airflow_provider_spark_operator.core.verdict.driver_facts import add_driver_facts, has_more_facts
-from airflow_provider_spark_operator.core.verdict.unread_end import confirm_end
-from airflow_provider_spark_operator.core.verdict.verdict import Outcome, Verdict, judge_progress
-from airflow_provider_spark_operator.follow.access.events import list_stops
-from airflow_provider_spark_operator.follow.access.pods import list_driver_pods
-from airflow_provider_spark_operator.follow.access.reference import ApplicationReference
-from airflow_provider_spark_operator.kube.client import KubeClient
-from airflow_provider_spark_operator.kube.errors import Forbidden
+from ...core.dialects.dialect import read_progress
+from ...core.dialects.progress import Progress, find_last_stop, with_driver_deleted, with_driver_status
+from ...core.kubernetes.json_object import JsonObject
+from ...core.kubernetes.pods import read_deletion_deadline
+from ...core.states.reasons import DRIVER_FAILED
+from ...core.states.states import ApplicationState
+from ...core.verdict.driver_facts import add_driver_facts, has_more_facts
+from ...core.verdict.unread_end import confirm_end
+from ...core.verdict.verdict import Outcome, Verdict, judge_progress
+from ...kube.client import KubeClient
+from ...kube.errors import Forbidden
+from ..access.events import list_stops
+from ..access.pods import list_driver_pods
+from ..access.reference import ApplicationReference
 
 
 class EndUnknown(Forbidden):

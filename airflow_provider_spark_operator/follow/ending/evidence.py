@@ -7,31 +7,23 @@ from contextlib import aclosing
 from dataclasses import dataclass
 from datetime import datetime
 
-from airflow_provider_spark_operator.core.dialects.dialect import list_known_states
-from airflow_provider_spark_operator.core.dialects.progress import Progress, get_log_lines, had_driver
-from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
-from airflow_provider_spark_operator.core.kubernetes.pods import (
-    find_deletion_start,
-    get_status,
-)
-from airflow_provider_spark_operator.core.kubernetes.times import read_time
-from airflow_provider_spark_operator.core.lifecycle.driver_end import get_driver_container
-from airflow_provider_spark_operator.core.log.driver_log import LastLines, clean_line
-from airflow_provider_spark_operator.core.log.root_cause import RootCause
-from airflow_provider_spark_operator.core.states.states import ApplicationState
-from airflow_provider_spark_operator.core.verdict.driver_facts import (
-    find_container,
-    may_be_stopped,
-    read_event_time,
-    was_deleted,
-)
-from airflow_provider_spark_operator.core.verdict.verdict import Verdict
-from airflow_provider_spark_operator.follow.access.events import list_stops
-from airflow_provider_spark_operator.follow.access.pods import read_driver_pod
-from airflow_provider_spark_operator.follow.access.reference import ApplicationReference
-from airflow_provider_spark_operator.kube.client import KubeClient
-from airflow_provider_spark_operator.kube.errors import KubeError
-from airflow_provider_spark_operator.kube.resources import EVENTS, SPARK_APPLICATIONS
+from ...core.dialects.dialect import list_known_states
+from ...core.dialects.progress import Progress, get_log_lines, had_driver
+from ...core.kubernetes.json_object import JsonObject
+from ...core.kubernetes.pods import find_deletion_start, get_status
+from ...core.kubernetes.times import read_time
+from ...core.lifecycle.driver_end import get_driver_container
+from ...core.log.driver_log import LastLines, clean_line
+from ...core.log.root_cause import RootCause
+from ...core.states.states import ApplicationState
+from ...core.verdict.driver_facts import find_container, may_be_stopped, read_event_time, was_deleted
+from ...core.verdict.verdict import Verdict
+from ...kube.client import KubeClient
+from ...kube.errors import KubeError
+from ...kube.resources import EVENTS, SPARK_APPLICATIONS
+from ..access.events import list_stops
+from ..access.pods import read_driver_pod
+from ..access.reference import ApplicationReference
 
 logger = logging.getLogger(__name__)
 

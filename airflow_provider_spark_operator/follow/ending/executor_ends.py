@@ -6,18 +6,13 @@ from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any
 
-from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
-from airflow_provider_spark_operator.core.kubernetes.pods import (
-    ContainerStatus,
-    describe_exit,
-    get_status,
-    list_containers,
-)
-from airflow_provider_spark_operator.core.log.driver_log import LastLines
-from airflow_provider_spark_operator.follow.access.pods import list_executor_pods
-from airflow_provider_spark_operator.follow.access.reference import ApplicationReference
-from airflow_provider_spark_operator.kube.client import KubeClient
-from airflow_provider_spark_operator.kube.errors import KubeError
+from ...core.kubernetes.json_object import JsonObject
+from ...core.kubernetes.pods import ContainerStatus, describe_exit, get_status, list_containers
+from ...core.log.driver_log import LastLines
+from ...kube.client import KubeClient
+from ...kube.errors import KubeError
+from ..access.pods import list_executor_pods
+from ..access.reference import ApplicationReference
 
 logger = logging.getLogger(__name__)
 

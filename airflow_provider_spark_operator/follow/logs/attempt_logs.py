@@ -7,25 +7,19 @@ from contextlib import aclosing, suppress
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from airflow_provider_spark_operator.core.dialects.dialect import dialect_of, read_progress
-from airflow_provider_spark_operator.core.dialects.progress import Phase
-from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
-from airflow_provider_spark_operator.core.kubernetes.names import LABEL_ROLE, ROLE_DRIVER
-from airflow_provider_spark_operator.core.lifecycle.driver_end import get_driver_container
-from airflow_provider_spark_operator.follow.access.pods import (
-    get_executor_container,
-    has_ended,
-    list_executor_pods,
-    list_executors_of,
-    read_driver_pod,
-)
-from airflow_provider_spark_operator.follow.access.reference import ApplicationReference
-from airflow_provider_spark_operator.follow.access.requests import read_present
-from airflow_provider_spark_operator.follow.logs.logs import LogStart, follow_executor_log, follow_pod_log
-from airflow_provider_spark_operator.kube.backoff import Backoff
-from airflow_provider_spark_operator.kube.client import KubeClient
-from airflow_provider_spark_operator.kube.errors import TRANSIENT, NotFound
-from airflow_provider_spark_operator.kube.resources import PODS
+from ...core.dialects.dialect import dialect_of, read_progress
+from ...core.dialects.progress import Phase
+from ...core.kubernetes.json_object import JsonObject
+from ...core.kubernetes.names import LABEL_ROLE, ROLE_DRIVER
+from ...core.lifecycle.driver_end import get_driver_container
+from ...kube.backoff import Backoff
+from ...kube.client import KubeClient
+from ...kube.errors import TRANSIENT, NotFound
+from ...kube.resources import PODS
+from ..access.pods import get_executor_container, has_ended, list_executor_pods, list_executors_of, read_driver_pod
+from ..access.reference import ApplicationReference
+from ..access.requests import read_present
+from .logs import LogStart, follow_executor_log, follow_pod_log
 
 Choose: TypeAlias = Callable[[JsonObject], bool]
 # Lines that wait to be shown. A pod that writes faster waits.

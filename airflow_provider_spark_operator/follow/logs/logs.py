@@ -6,19 +6,15 @@ from contextlib import aclosing, suppress
 from dataclasses import dataclass
 from datetime import datetime
 
-from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
-from airflow_provider_spark_operator.core.lifecycle.driver_end import get_driver_container
-from airflow_provider_spark_operator.core.parameters.arguments import LONGEST_LOG
-from airflow_provider_spark_operator.follow.access.pods import (
-    get_executor_container,
-    has_ended,
-    read_driver_pod,
-)
-from airflow_provider_spark_operator.follow.access.reference import ApplicationReference
-from airflow_provider_spark_operator.kube.backoff import Backoff
-from airflow_provider_spark_operator.kube.client import KubeClient
-from airflow_provider_spark_operator.kube.errors import TRANSIENT, BadRequest, LogUnavailable, NotFound
-from airflow_provider_spark_operator.kube.resources import PODS
+from ...core.kubernetes.json_object import JsonObject
+from ...core.lifecycle.driver_end import get_driver_container
+from ...core.parameters.arguments import LONGEST_LOG
+from ...kube.backoff import Backoff
+from ...kube.client import KubeClient
+from ...kube.errors import TRANSIENT, BadRequest, LogUnavailable, NotFound
+from ...kube.resources import PODS
+from ..access.pods import get_executor_container, has_ended, read_driver_pod
+from ..access.reference import ApplicationReference
 
 _PASSING = (*TRANSIENT, BadRequest)
 

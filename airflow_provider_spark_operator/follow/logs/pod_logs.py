@@ -4,21 +4,17 @@ import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 
-from airflow_provider_spark_operator.core.dialects.dialect import read_progress
-from airflow_provider_spark_operator.core.dialects.progress import Phase
-from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
-from airflow_provider_spark_operator.core.lifecycle.driver_end import get_driver_container
-from airflow_provider_spark_operator.follow.access.errors import PodMissing
-from airflow_provider_spark_operator.follow.access.pods import (
-    get_executor_container,
-    list_executor_pods,
-    read_driver_pod,
-)
-from airflow_provider_spark_operator.follow.access.reference import ApplicationReference
-from airflow_provider_spark_operator.follow.access.requests import read_present
-from airflow_provider_spark_operator.follow.logs.logs import follow_pod_log, limit_log
-from airflow_provider_spark_operator.kube.backoff import Backoff
-from airflow_provider_spark_operator.kube.client import KubeClient
+from ...core.dialects.dialect import read_progress
+from ...core.dialects.progress import Phase
+from ...core.kubernetes.json_object import JsonObject
+from ...core.lifecycle.driver_end import get_driver_container
+from ...kube.backoff import Backoff
+from ...kube.client import KubeClient
+from ..access.errors import PodMissing
+from ..access.pods import get_executor_container, list_executor_pods, read_driver_pod
+from ..access.reference import ApplicationReference
+from ..access.requests import read_present
+from .logs import follow_pod_log, limit_log
 
 
 async def stream_driver_log(

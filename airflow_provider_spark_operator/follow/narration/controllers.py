@@ -5,11 +5,11 @@ from collections.abc import Mapping
 from typing import Any, Final, TypeAlias
 from weakref import WeakKeyDictionary
 
-from airflow_provider_spark_operator.core.kubernetes.ownership import LeaseReference, Tenure, read_tenure
-from airflow_provider_spark_operator.core.verdict.obstacles import LostController, find_claim, judge_controller
-from airflow_provider_spark_operator.kube.client import KubeClient
-from airflow_provider_spark_operator.kube.errors import KubeError, NotFound
-from airflow_provider_spark_operator.kube.resources import LEASES
+from ...core.kubernetes.ownership import LeaseReference, Tenure, read_tenure
+from ...core.verdict.obstacles import LostController, find_claim, judge_controller
+from ...kube.client import KubeClient
+from ...kube.errors import KubeError, NotFound
+from ...kube.resources import LEASES
 
 # The seconds for which the content of a Lease counts: thousands of applications have the same controller.
 _LIFETIME: Final = 10.0

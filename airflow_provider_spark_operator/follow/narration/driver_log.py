@@ -9,19 +9,19 @@ from datetime import UTC, datetime
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from airflow_provider_spark_operator.core.dialects.progress import Progress, find_driver_period, had_driver
-from airflow_provider_spark_operator.core.kubernetes.names import ANNOTATION_LOG_POSITION
-from airflow_provider_spark_operator.core.log.driver_log import LastLines
-from airflow_provider_spark_operator.core.log.line_levels import LineLevels
-from airflow_provider_spark_operator.core.log.root_cause import RootCause
-from airflow_provider_spark_operator.core.parameters.arguments import LONGEST_LOG
-from airflow_provider_spark_operator.follow.access.pods import read_driver_pod
-from airflow_provider_spark_operator.follow.access.reference import ApplicationReference
-from airflow_provider_spark_operator.follow.access.requests import annotate
-from airflow_provider_spark_operator.follow.logs.logs import LogPosition, follow_driver_log, follow_pod_log
-from airflow_provider_spark_operator.follow.narration.sink import Sink
-from airflow_provider_spark_operator.kube.client import KubeClient
-from airflow_provider_spark_operator.kube.errors import KubeError
+from ...core.dialects.progress import Progress, find_driver_period, had_driver
+from ...core.kubernetes.names import ANNOTATION_LOG_POSITION
+from ...core.log.driver_log import LastLines
+from ...core.log.line_levels import LineLevels
+from ...core.log.root_cause import RootCause
+from ...core.parameters.arguments import LONGEST_LOG
+from ...kube.client import KubeClient
+from ...kube.errors import KubeError
+from ..access.pods import read_driver_pod
+from ..access.reference import ApplicationReference
+from ..access.requests import annotate
+from ..logs.logs import LogPosition, follow_driver_log, follow_pod_log
+from .sink import Sink
 
 logger = logging.getLogger(__name__)
 

@@ -4,15 +4,15 @@ import asyncio
 from collections.abc import Mapping
 from dataclasses import replace
 
-from airflow_provider_spark_operator.core.dialects.dialect import APACHE, dialect_of
-from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
-from airflow_provider_spark_operator.core.kubernetes.names import LABEL_CLUSTER_NAME
-from airflow_provider_spark_operator.core.verdict.driver_facts import read_event_time
-from airflow_provider_spark_operator.core.verdict.holds import CLEAR_SUSPEND, Held, Hold, find_hold, select_workload
-from airflow_provider_spark_operator.follow.access.reference import ApplicationReference
-from airflow_provider_spark_operator.kube.client import KubeClient
-from airflow_provider_spark_operator.kube.errors import Forbidden, NotFound
-from airflow_provider_spark_operator.kube.resources import EVENTS, SPARK_CLUSTERS, WORKLOADS
+from ...core.dialects.dialect import APACHE, dialect_of
+from ...core.kubernetes.json_object import JsonObject
+from ...core.kubernetes.names import LABEL_CLUSTER_NAME
+from ...core.verdict.driver_facts import read_event_time
+from ...core.verdict.holds import CLEAR_SUSPEND, Held, Hold, find_hold, select_workload
+from ...kube.client import KubeClient
+from ...kube.errors import Forbidden, NotFound
+from ...kube.resources import EVENTS, SPARK_CLUSTERS, WORKLOADS
+from ..access.reference import ApplicationReference
 
 # The label of Kueue on the Workloads of the kinds that it manages itself.
 _JOB_UID_LABEL = "kueue.x-k8s.io/job-uid"

@@ -7,30 +7,25 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Self
 
-from airflow_provider_spark_operator.core.dialects.dialect import dialect_of
-from airflow_provider_spark_operator.core.dialects.progress import Phase, Progress, StateEntry
-from airflow_provider_spark_operator.core.kubernetes.names import ROLE_EXECUTOR
-from airflow_provider_spark_operator.core.kubernetes.pods import get_status
-from airflow_provider_spark_operator.core.lifecycle.executor_obstacles import describe_executor_wait
-from airflow_provider_spark_operator.core.log.driver_log import clean_line
-from airflow_provider_spark_operator.core.log.line_levels import LineLevels
-from airflow_provider_spark_operator.core.states.states import ApplicationState
-from airflow_provider_spark_operator.core.verdict.obstacles import describe_pod_wait
-from airflow_provider_spark_operator.follow.access.pods import (
-    ExecutorCount,
-    count_executors,
-    find_blocked_container,
-    list_executor_pods,
-)
-from airflow_provider_spark_operator.follow.access.reference import ApplicationReference
-from airflow_provider_spark_operator.follow.ending.evidence import read_warnings
-from airflow_provider_spark_operator.follow.ending.executor_ends import ExecutorEnd
-from airflow_provider_spark_operator.follow.narration.driver_log import DriverLog, DriverLogOptions
-from airflow_provider_spark_operator.follow.narration.obstacles import BACKGROUND, ObstacleWatch, Pauses, WaitState
-from airflow_provider_spark_operator.follow.narration.sink import Sink
-from airflow_provider_spark_operator.kube.backoff import Backoff
-from airflow_provider_spark_operator.kube.client import KubeClient
-from airflow_provider_spark_operator.kube.errors import KubeError
+from ...core.dialects.dialect import dialect_of
+from ...core.dialects.progress import Phase, Progress, StateEntry
+from ...core.kubernetes.names import ROLE_EXECUTOR
+from ...core.kubernetes.pods import get_status
+from ...core.lifecycle.executor_obstacles import describe_executor_wait
+from ...core.log.driver_log import clean_line
+from ...core.log.line_levels import LineLevels
+from ...core.states.states import ApplicationState
+from ...core.verdict.obstacles import describe_pod_wait
+from ...kube.backoff import Backoff
+from ...kube.client import KubeClient
+from ...kube.errors import KubeError
+from ..access.pods import ExecutorCount, count_executors, find_blocked_container, list_executor_pods
+from ..access.reference import ApplicationReference
+from ..ending.evidence import read_warnings
+from ..ending.executor_ends import ExecutorEnd
+from .driver_log import DriverLog, DriverLogOptions
+from .obstacles import BACKGROUND, ObstacleWatch, Pauses, WaitState
+from .sink import Sink
 
 logger = logging.getLogger(__name__)
 

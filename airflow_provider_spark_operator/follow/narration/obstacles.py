@@ -9,37 +9,23 @@ from math import inf
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from airflow_provider_spark_operator.core.dialects.dialect import read_progress
-from airflow_provider_spark_operator.core.dialects.progress import Phase, Progress
-from airflow_provider_spark_operator.core.kubernetes.names import ROLE_DRIVER
-from airflow_provider_spark_operator.core.kubernetes.ownership import find_owner
-from airflow_provider_spark_operator.core.lifecycle.executor_obstacles import describe_executor_obstacle
-from airflow_provider_spark_operator.core.log.driver_log import clean_line
-from airflow_provider_spark_operator.core.verdict.holds import (
-    CLEAR_SUSPEND,
-    find_held_application,
-    find_ignored_queue,
-    get_queue,
-)
-from airflow_provider_spark_operator.core.verdict.obstacles import (
-    describe_driver_wait,
-    find_missing_status,
-    ignores_suspension,
-    wants_suspension,
-)
-from airflow_provider_spark_operator.follow.access.pods import (
-    find_blocked_container,
-    list_executors_of,
-    read_driver_pod,
-)
-from airflow_provider_spark_operator.follow.access.reference import ApplicationReference
-from airflow_provider_spark_operator.follow.ending.evidence import read_warnings
-from airflow_provider_spark_operator.follow.narration.controllers import find_lost_controller
-from airflow_provider_spark_operator.follow.narration.holds import list_own_events, read_hold
-from airflow_provider_spark_operator.follow.narration.sink import Sink
-from airflow_provider_spark_operator.kube.backoff import Backoff
-from airflow_provider_spark_operator.kube.client import KubeClient
-from airflow_provider_spark_operator.kube.errors import Forbidden, KubeError
+from ...core.dialects.dialect import read_progress
+from ...core.dialects.progress import Phase, Progress
+from ...core.kubernetes.names import ROLE_DRIVER
+from ...core.kubernetes.ownership import find_owner
+from ...core.lifecycle.executor_obstacles import describe_executor_obstacle
+from ...core.log.driver_log import clean_line
+from ...core.verdict.holds import CLEAR_SUSPEND, find_held_application, find_ignored_queue, get_queue
+from ...core.verdict.obstacles import describe_driver_wait, find_missing_status, ignores_suspension, wants_suspension
+from ...kube.backoff import Backoff
+from ...kube.client import KubeClient
+from ...kube.errors import Forbidden, KubeError
+from ..access.pods import find_blocked_container, list_executors_of, read_driver_pod
+from ..access.reference import ApplicationReference
+from ..ending.evidence import read_warnings
+from .controllers import find_lost_controller
+from .holds import list_own_events, read_hold
+from .sink import Sink
 
 logger = logging.getLogger(__name__)
 

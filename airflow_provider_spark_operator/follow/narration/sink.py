@@ -3,10 +3,10 @@
 from collections.abc import Iterable
 from typing import Protocol
 
-from airflow_provider_spark_operator.core.dialects.progress import StateEntry
-from airflow_provider_spark_operator.core.kubernetes.pods import ContainerStatus
-from airflow_provider_spark_operator.follow.access.pods import ExecutorCount
-from airflow_provider_spark_operator.follow.ending.executor_ends import ExecutorEnd
+from ...core.dialects.progress import StateEntry
+from ...core.kubernetes.pods import ContainerStatus
+from ..access.pods import ExecutorCount
+from ..ending.executor_ends import ExecutorEnd
 
 
 class Sink(Protocol):

@@ -4,18 +4,18 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any
 
-from airflow_provider_spark_operator.core.dialects.dialect import read_progress
-from airflow_provider_spark_operator.core.dialects.progress import Phase, Progress, find_last_stop
-from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
-from airflow_provider_spark_operator.core.kubernetes.names import ANNOTATION_RESULT_TAKEN_BY
-from airflow_provider_spark_operator.core.states.states import FAILURE
-from airflow_provider_spark_operator.core.verdict.verdict import Outcome, judge_progress
-from airflow_provider_spark_operator.follow.access.reference import ApplicationReference
-from airflow_provider_spark_operator.follow.access.versions import choose_served_version
-from airflow_provider_spark_operator.follow.ending.end import EndUnknown, judge_with_pods
-from airflow_provider_spark_operator.follow.submission.stamp import TaskStamp, annotations_of
-from airflow_provider_spark_operator.kube.client import KubeClient
-from airflow_provider_spark_operator.kube.resources import SPARK_APPLICATIONS, ResourceType
+from ...core.dialects.dialect import read_progress
+from ...core.dialects.progress import Phase, Progress, find_last_stop
+from ...core.kubernetes.json_object import JsonObject
+from ...core.kubernetes.names import ANNOTATION_RESULT_TAKEN_BY
+from ...core.states.states import FAILURE
+from ...core.verdict.verdict import Outcome, judge_progress
+from ...kube.client import KubeClient
+from ...kube.resources import SPARK_APPLICATIONS, ResourceType
+from ..access.reference import ApplicationReference
+from ..access.versions import choose_served_version
+from ..ending.end import EndUnknown, judge_with_pods
+from .stamp import TaskStamp, annotations_of
 
 
 class AdoptionState(StrEnum):

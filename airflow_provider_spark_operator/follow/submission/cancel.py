@@ -4,16 +4,16 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any
 
-from airflow_provider_spark_operator.core.dialects.dialect import read_progress
-from airflow_provider_spark_operator.core.dialects.progress import Phase
-from airflow_provider_spark_operator.core.kubernetes.names import ANNOTATION_DAG_ID, ANNOTATION_RUN_ID
-from airflow_provider_spark_operator.follow.access.errors import NameTaken
-from airflow_provider_spark_operator.follow.access.reference import ApplicationReference
-from airflow_provider_spark_operator.follow.access.versions import choose_served_version
-from airflow_provider_spark_operator.follow.submission.stamp import TaskStamp, annotations_of, owner_of
-from airflow_provider_spark_operator.kube.client import KubeClient
-from airflow_provider_spark_operator.kube.errors import Conflict, NotFound
-from airflow_provider_spark_operator.kube.resources import SPARK_APPLICATIONS, SPARK_CLUSTERS, ResourceType
+from ...core.dialects.dialect import read_progress
+from ...core.dialects.progress import Phase
+from ...core.kubernetes.names import ANNOTATION_DAG_ID, ANNOTATION_RUN_ID
+from ...kube.client import KubeClient
+from ...kube.errors import Conflict, NotFound
+from ...kube.resources import SPARK_APPLICATIONS, SPARK_CLUSTERS, ResourceType
+from ..access.errors import NameTaken
+from ..access.reference import ApplicationReference
+from ..access.versions import choose_served_version
+from .stamp import TaskStamp, annotations_of, owner_of
 
 # Each conflict means that another client wrote a status or a new owner between the read and the deletion.
 _ROUNDS = 10

@@ -4,14 +4,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from uuid import uuid4
 
-from airflow_provider_spark_operator.core.compose.application import TaskSettings, compose_application
-from airflow_provider_spark_operator.core.compose.files import LocalFile
-from airflow_provider_spark_operator.core.dialects.dialect import dialect_of
-from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
-from airflow_provider_spark_operator.core.parameters.parameters import Parameters
-from airflow_provider_spark_operator.follow.submission.document import parse_pod_template
-from airflow_provider_spark_operator.follow.submission.shipment import Sender, WriteObject, ship
-from airflow_provider_spark_operator.follow.submission.stamp import TaskStamp
+from ...core.compose.application import TaskSettings, compose_application
+from ...core.compose.files import LocalFile
+from ...core.dialects.dialect import dialect_of
+from ...core.kubernetes.json_object import JsonObject
+from ...core.parameters.parameters import Parameters
+from .document import parse_pod_template
+from .shipment import Sender, WriteObject, ship
+from .stamp import TaskStamp
 
 
 @dataclass(frozen=True)

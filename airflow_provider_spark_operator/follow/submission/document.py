@@ -3,16 +3,11 @@
 import copy
 from collections.abc import Mapping
 
-from airflow_provider_spark_operator.core.compose.document import (
-    complete_kind,
-    is_model,
-    new_application,
-    override_metadata,
-)
-from airflow_provider_spark_operator.core.kubernetes.identity import APPLICATION_IDENTITY, CLUSTER_IDENTITY
-from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
-from airflow_provider_spark_operator.core.kubernetes.problems import InvalidResource, Problem
-from airflow_provider_spark_operator.kube.yaml_text import YamlError, describe_position, load_all
+from ...core.compose.document import complete_kind, is_model, new_application, override_metadata
+from ...core.kubernetes.identity import APPLICATION_IDENTITY, CLUSTER_IDENTITY
+from ...core.kubernetes.json_object import JsonObject
+from ...core.kubernetes.problems import InvalidResource, Problem
+from ...kube.yaml_text import YamlError, describe_position, load_all
 
 _KINDS = {"application": APPLICATION_IDENTITY.kind, "cluster": CLUSTER_IDENTITY.kind}
 

@@ -5,19 +5,14 @@ import logging
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
-from airflow_provider_spark_operator.core.kubernetes.problems import (
-    InvalidResource,
-    Problem,
-    filter_errors,
-    filter_warnings,
-)
-from airflow_provider_spark_operator.core.validation.validate import validate_without_status
-from airflow_provider_spark_operator.follow.access.reference import resource_of
-from airflow_provider_spark_operator.follow.access.versions import choose_served_version, log_substitution
-from airflow_provider_spark_operator.follow.submission.stamp import TaskStamp
-from airflow_provider_spark_operator.kube.client import KubeClient
-from airflow_provider_spark_operator.kube.resources import SPARK_APPLICATIONS, SPARK_CLUSTERS, ResourceType
+from ...core.kubernetes.json_object import JsonObject
+from ...core.kubernetes.problems import InvalidResource, Problem, filter_errors, filter_warnings
+from ...core.validation.validate import validate_without_status
+from ...kube.client import KubeClient
+from ...kube.resources import SPARK_APPLICATIONS, SPARK_CLUSTERS, ResourceType
+from ..access.reference import resource_of
+from ..access.versions import choose_served_version, log_substitution
+from .stamp import TaskStamp
 
 logger = logging.getLogger(__name__)
 

@@ -8,26 +8,22 @@ from contextlib import suppress
 from datetime import datetime
 from typing import Any
 
-from airflow_provider_spark_operator.core.dialects.dialect import read_progress
-from airflow_provider_spark_operator.core.dialects.progress import Phase
-from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
-from airflow_provider_spark_operator.core.kubernetes.names import ANNOTATION_RESULT_TAKEN_BY
-from airflow_provider_spark_operator.core.parameters.arguments import IfExists
-from airflow_provider_spark_operator.core.states.states import FAILURE
-from airflow_provider_spark_operator.follow.access.errors import NameTaken
-from airflow_provider_spark_operator.follow.access.outage_tolerance import OUTAGE_TOLERANCE_SECONDS
-from airflow_provider_spark_operator.follow.access.reference import ApplicationReference
-from airflow_provider_spark_operator.follow.access.requests import read_present, wait_until_deleted
-from airflow_provider_spark_operator.follow.submission.adoption import (
-    AdoptionState,
-    confirm_adoption_state,
-    read_adoption_state,
-)
-from airflow_provider_spark_operator.follow.submission.stamp import TaskStamp, annotations_of, owner_of
-from airflow_provider_spark_operator.kube.backoff import Backoff
-from airflow_provider_spark_operator.kube.client import KubeClient
-from airflow_provider_spark_operator.kube.errors import NotFound
-from airflow_provider_spark_operator.kube.resources import SPARK_CLUSTERS, ResourceType
+from ...core.dialects.dialect import read_progress
+from ...core.dialects.progress import Phase
+from ...core.kubernetes.json_object import JsonObject
+from ...core.kubernetes.names import ANNOTATION_RESULT_TAKEN_BY
+from ...core.parameters.arguments import IfExists
+from ...core.states.states import FAILURE
+from ...kube.backoff import Backoff
+from ...kube.client import KubeClient
+from ...kube.errors import NotFound
+from ...kube.resources import SPARK_CLUSTERS, ResourceType
+from ..access.errors import NameTaken
+from ..access.outage_tolerance import OUTAGE_TOLERANCE_SECONDS
+from ..access.reference import ApplicationReference
+from ..access.requests import read_present, wait_until_deleted
+from .adoption import AdoptionState, confirm_adoption_state, read_adoption_state
+from .stamp import TaskStamp, annotations_of, owner_of
 
 logger = logging.getLogger(__name__)
 

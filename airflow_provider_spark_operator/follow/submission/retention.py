@@ -3,12 +3,12 @@
 from collections.abc import Mapping
 from typing import Any
 
-from airflow_provider_spark_operator.core.dialects.dialect import dialect_of, read_progress
-from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
-from airflow_provider_spark_operator.core.kubernetes.names import ANNOTATION_TTL_AFTER_SUCCESS
-from airflow_provider_spark_operator.core.parameters.ttl import DEFAULT_TTL_SECONDS
-from airflow_provider_spark_operator.core.verdict.verdict import Outcome, judge_progress
-from airflow_provider_spark_operator.follow.submission.stamp import annotations_of
+from ...core.dialects.dialect import dialect_of, read_progress
+from ...core.kubernetes.json_object import JsonObject
+from ...core.kubernetes.names import ANNOTATION_TTL_AFTER_SUCCESS
+from ...core.parameters.ttl import DEFAULT_TTL_SECONDS
+from ...core.verdict.verdict import Outcome, judge_progress
+from .stamp import annotations_of
 
 # Within this time, a triggerer restarts and a lost worker is replaced.
 SHORTEST_TTL_SECONDS = 60.0

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
-from airflow_provider_spark_operator.core.compose.files import (
+from ...core.compose.files import (
     LocalFile,
     MountedFiles,
     build_mounted_files,
@@ -17,9 +17,9 @@ from airflow_provider_spark_operator.core.compose.files import (
     locate_files,
     pack_files,
 )
-from airflow_provider_spark_operator.core.driver.configuration.uris import is_local
-from airflow_provider_spark_operator.core.kubernetes.problems import InvalidResource
-from airflow_provider_spark_operator.core.parameters.parameters import Parameters, find_folder_problem, split_list
+from ...core.driver.configuration.uris import is_local
+from ...core.kubernetes.problems import InvalidResource
+from ...core.parameters.parameters import Parameters, find_folder_problem, split_list
 
 logger = logging.getLogger(__name__)
 

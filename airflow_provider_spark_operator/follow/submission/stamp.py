@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Final, Self
 
-from airflow_provider_spark_operator.core.kubernetes.identity import APPLICATION_IDENTITY, CLUSTER_IDENTITY
-from airflow_provider_spark_operator.core.kubernetes.names import (
+from ...core.kubernetes.identity import APPLICATION_IDENTITY, CLUSTER_IDENTITY
+from ...core.kubernetes.names import (
     ANNOTATION_DAG_ID,
     ANNOTATION_MAP_INDEX,
     ANNOTATION_MAX_TRIES,

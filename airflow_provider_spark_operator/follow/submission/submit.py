@@ -7,39 +7,20 @@ from contextlib import AbstractAsyncContextManager, nullcontext, suppress
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
-from airflow_provider_spark_operator.core.kubernetes.names import ANNOTATION_RESULT_TAKEN_BY
-from airflow_provider_spark_operator.core.parameters.arguments import IfExists
-from airflow_provider_spark_operator.follow.access.reference import ApplicationReference
-from airflow_provider_spark_operator.follow.access.requests import amend, annotate
-from airflow_provider_spark_operator.follow.submission.adoption import (
-    AdoptionState,
-    confirm_adoption_state,
-    list_applications,
-    read_adoption_state,
-)
-from airflow_provider_spark_operator.follow.submission.prepare import (
-    find_dropped_fields,
-    join_names,
-    prepare_document,
-    set_served_version,
-)
-from airflow_provider_spark_operator.follow.submission.replace import (
-    delete_obsolete,
-    free_name,
-    make_room,
-    split_by_clear,
-)
-from airflow_provider_spark_operator.follow.submission.retention import (
-    SHORTEST_TTL_SECONDS,
-    build_ttl_patch,
-    read_ttl_seconds,
-)
-from airflow_provider_spark_operator.follow.submission.stamp import TaskStamp
-from airflow_provider_spark_operator.kube.backoff import Backoff
-from airflow_provider_spark_operator.kube.client import KubeClient
-from airflow_provider_spark_operator.kube.errors import TRANSIENT, AlreadyExists, Conflict, KubeError, NotFound
-from airflow_provider_spark_operator.kube.resources import ResourceType
+from ...core.kubernetes.json_object import JsonObject
+from ...core.kubernetes.names import ANNOTATION_RESULT_TAKEN_BY
+from ...core.parameters.arguments import IfExists
+from ...kube.backoff import Backoff
+from ...kube.client import KubeClient
+from ...kube.errors import TRANSIENT, AlreadyExists, Conflict, KubeError, NotFound
+from ...kube.resources import ResourceType
+from ..access.reference import ApplicationReference
+from ..access.requests import amend, annotate
+from .adoption import AdoptionState, confirm_adoption_state, list_applications, read_adoption_state
+from .prepare import find_dropped_fields, join_names, prepare_document, set_served_version
+from .replace import delete_obsolete, free_name, make_room, split_by_clear
+from .retention import SHORTEST_TTL_SECONDS, build_ttl_patch, read_ttl_seconds
+from .stamp import TaskStamp
 
 __all__ = ["Submission", "TaskStamp", "acknowledge", "submit"]
 

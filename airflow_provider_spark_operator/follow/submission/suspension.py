@@ -1,11 +1,11 @@
 """Suspend an application, and resume it: its operator deletes the driver, and later starts another attempt."""
 
-from airflow_provider_spark_operator.core.dialects.dialect import dialect_of
-from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
-from airflow_provider_spark_operator.core.kubernetes.pods import get_object
-from airflow_provider_spark_operator.follow.access.reference import ApplicationReference
-from airflow_provider_spark_operator.follow.access.requests import amend
-from airflow_provider_spark_operator.kube.client import KubeClient
+from ...core.dialects.dialect import dialect_of
+from ...core.kubernetes.json_object import JsonObject
+from ...core.kubernetes.pods import get_object
+from ...kube.client import KubeClient
+from ..access.reference import ApplicationReference
+from ..access.requests import amend
 
 
 class SuspensionNotSupported(Exception):

@@ -11,23 +11,18 @@ from dataclasses import dataclass
 from math import inf
 from typing import Any, TypeAlias
 
-from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
-from airflow_provider_spark_operator.core.kubernetes.names import (
-    LABEL_CLUSTER_NAME,
-    LABEL_ROLE,
-    ROLE_MASTER,
-    ROLE_WORKER,
-)
-from airflow_provider_spark_operator.core.kubernetes.pods import get_object, get_text, is_ready
-from airflow_provider_spark_operator.core.verdict.holds import Held, find_held_cluster
-from airflow_provider_spark_operator.follow.access.errors import ApplicationDeleted
-from airflow_provider_spark_operator.follow.access.pods import describe_block, find_blocked_container
-from airflow_provider_spark_operator.follow.access.reference import ApplicationReference
-from airflow_provider_spark_operator.follow.narration.holds import read_hold
-from airflow_provider_spark_operator.follow.watching.watch import WatchHub
-from airflow_provider_spark_operator.kube.backoff import Backoff
-from airflow_provider_spark_operator.kube.errors import TRANSIENT, KubeError
-from airflow_provider_spark_operator.kube.resources import PODS
+from ...core.kubernetes.json_object import JsonObject
+from ...core.kubernetes.names import LABEL_CLUSTER_NAME, LABEL_ROLE, ROLE_MASTER, ROLE_WORKER
+from ...core.kubernetes.pods import get_object, get_text, is_ready
+from ...core.verdict.holds import Held, find_held_cluster
+from ...kube.backoff import Backoff
+from ...kube.errors import TRANSIENT, KubeError
+from ...kube.resources import PODS
+from ..access.errors import ApplicationDeleted
+from ..access.pods import describe_block, find_blocked_container
+from ..access.reference import ApplicationReference
+from ..narration.holds import read_hold
+from .watch import WatchHub
 
 # The time between two requests for what holds a SparkCluster, unless the SparkCluster changes.
 _FIRST_HOLD_PAUSE_SECONDS = 0.2

@@ -6,17 +6,17 @@ from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
 from weakref import WeakKeyDictionary
 
-from airflow_provider_spark_operator.core.dialects.dialect import read_progress
-from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
-from airflow_provider_spark_operator.core.verdict.driver_facts import has_more_facts
-from airflow_provider_spark_operator.follow.access.reference import ApplicationReference
-from airflow_provider_spark_operator.follow.ending.completion import Completion, read_completion
-from airflow_provider_spark_operator.follow.ending.end import EndUnknown, judge_with_pods
-from airflow_provider_spark_operator.follow.watching.watch import WatchHub
-from airflow_provider_spark_operator.kube.backoff import Backoff
-from airflow_provider_spark_operator.kube.errors import KubeError
-from airflow_provider_spark_operator.kube.listwatch import Change, Listed, Removed
-from airflow_provider_spark_operator.kube.resources import ResourceType
+from ...core.dialects.dialect import read_progress
+from ...core.kubernetes.json_object import JsonObject
+from ...core.verdict.driver_facts import has_more_facts
+from ...kube.backoff import Backoff
+from ...kube.errors import KubeError
+from ...kube.listwatch import Change, Listed, Removed
+from ...kube.resources import ResourceType
+from ..access.reference import ApplicationReference
+from ..ending.completion import Completion, read_completion
+from ..ending.end import EndUnknown, judge_with_pods
+from .watch import WatchHub
 
 logger = logging.getLogger(__name__)
 

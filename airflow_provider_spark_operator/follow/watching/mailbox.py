@@ -3,10 +3,10 @@
 import asyncio
 from dataclasses import dataclass, field
 
-from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
-from airflow_provider_spark_operator.follow.access.outage_tolerance import OutageLog, OutageTolerance
-from airflow_provider_spark_operator.kube.errors import KubeError
-from airflow_provider_spark_operator.kube.listwatch import Changed, Removed
+from ...core.kubernetes.json_object import JsonObject
+from ...kube.errors import KubeError
+from ...kube.listwatch import Changed, Removed
+from ..access.outage_tolerance import OutageLog, OutageTolerance
 
 
 @dataclass

@@ -8,17 +8,11 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from weakref import WeakKeyDictionary
 
-from airflow_provider_spark_operator.follow.access.outage_tolerance import retry
-from airflow_provider_spark_operator.follow.watching.watch import WatchHub
-from airflow_provider_spark_operator.kube.connection import (
-    ClusterAccess,
-    open_client,
-    read_configuration,
-    reconnect,
-    reread,
-)
-from airflow_provider_spark_operator.kube.endpoint import Fingerprint
-from airflow_provider_spark_operator.kube.errors import ConfigurationError
+from ...kube.connection import ClusterAccess, open_client, read_configuration, reconnect, reread
+from ...kube.endpoint import Fingerprint
+from ...kube.errors import ConfigurationError
+from ..access.outage_tolerance import retry
+from .watch import WatchHub
 
 logger = logging.getLogger(__name__)
 

@@ -10,30 +10,24 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
-from airflow_provider_spark_operator.core.dialects.dialect import read_progress
-from airflow_provider_spark_operator.core.dialects.progress import Phase, Progress, find_last_stop
-from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
-from airflow_provider_spark_operator.core.kubernetes.pods import read_deletion_deadline
-from airflow_provider_spark_operator.core.states.states import ApplicationState
-from airflow_provider_spark_operator.core.verdict.verdict import Outcome
-from airflow_provider_spark_operator.follow.access.errors import ApplicationDeleted
-from airflow_provider_spark_operator.follow.access.outage_tolerance import retry
-from airflow_provider_spark_operator.follow.access.reference import ApplicationReference
-from airflow_provider_spark_operator.follow.access.versions import log_substitution
-from airflow_provider_spark_operator.follow.ending.end import (
-    Ending,
-    is_deleted,
-    judge,
-    judge_with_driver,
-    judge_with_pods,
-)
-from airflow_provider_spark_operator.follow.ending.evidence import Evidence, gather_evidence
-from airflow_provider_spark_operator.follow.ending.executor_ends import ExecutorEnd, read_executor_ends
-from airflow_provider_spark_operator.follow.narration.narrator import Narration, Narrator
-from airflow_provider_spark_operator.follow.watching.watch import WatchHub
-from airflow_provider_spark_operator.kube.backoff import Backoff
-from airflow_provider_spark_operator.kube.errors import KubeError
-from airflow_provider_spark_operator.kube.resources import ResourceType
+from ...core.dialects.dialect import read_progress
+from ...core.dialects.progress import Phase, Progress, find_last_stop
+from ...core.kubernetes.json_object import JsonObject
+from ...core.kubernetes.pods import read_deletion_deadline
+from ...core.states.states import ApplicationState
+from ...core.verdict.verdict import Outcome
+from ...kube.backoff import Backoff
+from ...kube.errors import KubeError
+from ...kube.resources import ResourceType
+from ..access.errors import ApplicationDeleted
+from ..access.outage_tolerance import retry
+from ..access.reference import ApplicationReference
+from ..access.versions import log_substitution
+from ..ending.end import Ending, is_deleted, judge, judge_with_driver, judge_with_pods
+from ..ending.evidence import Evidence, gather_evidence
+from ..ending.executor_ends import ExecutorEnd, read_executor_ends
+from ..narration.narrator import Narration, Narrator
+from .watch import WatchHub
 
 _DRIVER_STOPPED = frozenset({Phase.STOPPING, Phase.ENDED})
 # The time for the rest of the driver's log after the task has timed out.

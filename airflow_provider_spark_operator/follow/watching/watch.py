@@ -7,23 +7,18 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
 from contextlib import aclosing, contextmanager, suppress
 from typing import Protocol, TypeAlias, TypeVar
 
-from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
-from airflow_provider_spark_operator.follow.access.errors import ApplicationDeleted
-from airflow_provider_spark_operator.follow.access.outage_tolerance import (
-    OUTAGE_TOLERANCE_SECONDS,
-    OutageLog,
-    OutageTolerance,
-    Report,
-)
-from airflow_provider_spark_operator.follow.access.reference import ApplicationReference
-from airflow_provider_spark_operator.follow.access.versions import ServedVersions
-from airflow_provider_spark_operator.follow.watching.mailbox import Mailbox
-from airflow_provider_spark_operator.kube.backoff import Backoff
-from airflow_provider_spark_operator.kube.client import KubeClient
-from airflow_provider_spark_operator.kube.endpoint import Fingerprint
-from airflow_provider_spark_operator.kube.errors import TRANSIENT, Gone, KubeError, NotFound
-from airflow_provider_spark_operator.kube.listwatch import Change, Changed, Listed, list_and_watch
-from airflow_provider_spark_operator.kube.resources import ResourceType
+from ...core.kubernetes.json_object import JsonObject
+from ...kube.backoff import Backoff
+from ...kube.client import KubeClient
+from ...kube.endpoint import Fingerprint
+from ...kube.errors import TRANSIENT, Gone, KubeError, NotFound
+from ...kube.listwatch import Change, Changed, Listed, list_and_watch
+from ...kube.resources import ResourceType
+from ..access.errors import ApplicationDeleted
+from ..access.outage_tolerance import OUTAGE_TOLERANCE_SECONDS, OutageLog, OutageTolerance, Report
+from ..access.reference import ApplicationReference
+from ..access.versions import ServedVersions
+from .mailbox import Mailbox
 
 logger = logging.getLogger(__name__)
 

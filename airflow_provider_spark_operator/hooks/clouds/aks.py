@@ -7,11 +7,11 @@ from urllib.parse import quote
 import requests
 from airflow.providers.microsoft.azure.hooks.base_azure import AzureBaseHook
 
-from airflow_provider_spark_operator.airflow_compat import BaseHook
-from airflow_provider_spark_operator.hooks.clouds.clusters import AksCluster
-from airflow_provider_spark_operator.kube.errors import ConfigurationError
-from airflow_provider_spark_operator.kube.managed_cluster import BearerToken, ClusterLocation
-from airflow_provider_spark_operator.kube.yaml_text import load_all
+from ...airflow_compat import BaseHook
+from ...kube.errors import ConfigurationError
+from ...kube.managed_cluster import BearerToken, ClusterLocation
+from ...kube.yaml_text import load_all
+from .clusters import AksCluster
 
 # The Azure Resource Manager of each value of cloud_environment in an Azure connection.
 _MANAGERS = {

@@ -8,10 +8,10 @@ from typing import Any, NoReturn
 from airflow.providers.amazon.aws.hooks.base_aws import AwsBaseHook
 from botocore.exceptions import ClientError, NoCredentialsError
 
-from airflow_provider_spark_operator.airflow_compat import BaseHook
-from airflow_provider_spark_operator.hooks.clouds.clusters import EksCluster
-from airflow_provider_spark_operator.kube.errors import ConfigurationError
-from airflow_provider_spark_operator.kube.managed_cluster import BearerToken, ClusterLocation
+from ...airflow_compat import BaseHook
+from ...kube.errors import ConfigurationError
+from ...kube.managed_cluster import BearerToken, ClusterLocation
+from .clusters import EksCluster
 
 # EKS accepts a signed request for 15 minutes, whatever its own expiry is.
 TOKEN_SECONDS = 14 * 60

@@ -10,9 +10,9 @@ from urllib.parse import quote
 from airflow.providers.google.common.hooks.base_google import GoogleBaseHook
 from google.auth.transport.requests import AuthorizedSession, Request
 
-from airflow_provider_spark_operator.hooks.clouds.clusters import GkeCluster
-from airflow_provider_spark_operator.kube.errors import ConfigurationError
-from airflow_provider_spark_operator.kube.managed_cluster import BearerToken, ClusterLocation
+from ...kube.errors import ConfigurationError
+from ...kube.managed_cluster import BearerToken, ClusterLocation
+from .clusters import GkeCluster
 
 _API = "https://container.{domain}/v1/projects/{project}/locations/{location}/clusters/{name}"
 _REQUEST_SECONDS = 20

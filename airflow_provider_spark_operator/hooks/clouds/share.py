@@ -9,9 +9,9 @@ from typing import Protocol, TypeVar
 
 from asgiref.sync import sync_to_async
 
-from airflow_provider_spark_operator.hooks.clouds.clusters import CloudCluster
-from airflow_provider_spark_operator.kube.errors import ConfigurationError
-from airflow_provider_spark_operator.kube.managed_cluster import BearerToken, ClusterLocation, ManagedCluster
+from ...kube.errors import ConfigurationError
+from ...kube.managed_cluster import BearerToken, ClusterLocation, ManagedCluster
+from .clusters import CloudCluster
 
 T = TypeVar("T")
 

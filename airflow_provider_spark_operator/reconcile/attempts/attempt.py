@@ -6,27 +6,18 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Never
 
-from airflow_provider_spark_operator.core.driver.attempt import AttemptResources, build_attempt, with_driver_owner
-from airflow_provider_spark_operator.core.driver.named_files import (
-    NamedTemplates,
-    build_stand_in_templates,
-    find_application_template_files,
-)
-from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
-from airflow_provider_spark_operator.core.kubernetes.names import LABEL_APPLICATION_NAME, LABEL_OPERATOR_NAME
-from airflow_provider_spark_operator.core.kubernetes.problems import InvalidResource
-from airflow_provider_spark_operator.core.lifecycle.drivers import (
-    find_owner_name,
-    is_of_earlier_attempt,
-    is_ours,
-    list_owner_uids,
-)
-from airflow_provider_spark_operator.core.lifecycle.observation import Created, CreateOutcome, Refused
-from airflow_provider_spark_operator.core.models.application import SparkApplication
-from airflow_provider_spark_operator.core.states import reasons
-from airflow_provider_spark_operator.kube.client import KubeClient
-from airflow_provider_spark_operator.kube.errors import AlreadyExists, Conflict, KubeError, NotFound, is_refusal
-from airflow_provider_spark_operator.kube.resources import CONFIG_MAPS, PODS, SECRETS, resource_type_of
+from ...core.driver.attempt import AttemptResources, build_attempt, with_driver_owner
+from ...core.driver.named_files import NamedTemplates, build_stand_in_templates, find_application_template_files
+from ...core.kubernetes.json_object import JsonObject
+from ...core.kubernetes.names import LABEL_APPLICATION_NAME, LABEL_OPERATOR_NAME
+from ...core.kubernetes.problems import InvalidResource
+from ...core.lifecycle.drivers import find_owner_name, is_of_earlier_attempt, is_ours, list_owner_uids
+from ...core.lifecycle.observation import Created, CreateOutcome, Refused
+from ...core.models.application import SparkApplication
+from ...core.states import reasons
+from ...kube.client import KubeClient
+from ...kube.errors import AlreadyExists, Conflict, KubeError, NotFound, is_refusal
+from ...kube.resources import CONFIG_MAPS, PODS, SECRETS, resource_type_of
 
 logger = logging.getLogger(__name__)
 

@@ -17,21 +17,14 @@ from urllib.error import HTTPError, URLError
 from urllib.parse import urlsplit, urlunsplit
 from urllib.request import HTTPRedirectHandler, Request, build_opener
 
-from airflow_provider_spark_operator.core.driver.configuration.inputs import DRIVER_TEMPLATE_KEY
-from airflow_provider_spark_operator.core.driver.configuration.text import decode_text
-from airflow_provider_spark_operator.core.driver.named_files import NamedTemplates
-from airflow_provider_spark_operator.core.driver.pod.executor_template import EXECUTOR_TEMPLATE_KEY
-from airflow_provider_spark_operator.core.driver.pod.volcano import POD_GROUP_TEMPLATE_KEY
-from airflow_provider_spark_operator.core.kubernetes.problems import InvalidResource, Problem
-from airflow_provider_spark_operator.core.log.driver_log import clean_line
-from airflow_provider_spark_operator.kube.yaml_text import (
-    DuplicateKey,
-    ExcessiveYaml,
-    YamlError,
-    describe_position,
-    load,
-    read_json_plain,
-)
+from ...core.driver.configuration.inputs import DRIVER_TEMPLATE_KEY
+from ...core.driver.configuration.text import decode_text
+from ...core.driver.named_files import NamedTemplates
+from ...core.driver.pod.executor_template import EXECUTOR_TEMPLATE_KEY
+from ...core.driver.pod.volcano import POD_GROUP_TEMPLATE_KEY
+from ...core.kubernetes.problems import InvalidResource, Problem
+from ...core.log.driver_log import clean_line
+from ...kube.yaml_text import DuplicateKey, ExcessiveYaml, YamlError, describe_position, load, read_json_plain
 
 LARGEST_FILE = 1 << 20
 """The maximum size of a file, in bytes. It is the size limit of a ConfigMap."""

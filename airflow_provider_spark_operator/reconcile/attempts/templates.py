@@ -7,20 +7,11 @@ from collections.abc import Mapping
 from contextlib import suppress
 from threading import Thread
 
-from airflow_provider_spark_operator.core.driver.named_files import (
-    NO_TEMPLATES,
-    NamedTemplates,
-    find_application_template_files,
-)
-from airflow_provider_spark_operator.core.kubernetes.problems import InvalidResource, Problem
-from airflow_provider_spark_operator.core.models.application import SparkApplication
-from airflow_provider_spark_operator.reconcile.attempts.attempt import ReconcileLater
-from airflow_provider_spark_operator.reconcile.attempts.files import (
-    LARGEST_TEMPLATE,
-    READ_SECONDS,
-    hide_secrets,
-    load_templates,
-)
+from ...core.driver.named_files import NO_TEMPLATES, NamedTemplates, find_application_template_files
+from ...core.kubernetes.problems import InvalidResource, Problem
+from ...core.models.application import SparkApplication
+from .attempt import ReconcileLater
+from .files import LARGEST_TEMPLATE, READ_SECONDS, hide_secrets, load_templates
 
 logger = logging.getLogger(__name__)
 

@@ -6,35 +6,24 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
-from airflow_provider_spark_operator.core.kubernetes.problems import InvalidResource
-from airflow_provider_spark_operator.core.kueue import state
-from airflow_provider_spark_operator.core.kueue.admission import Admitted, Backoff, Pending, Stale, read_admission
-from airflow_provider_spark_operator.core.kueue.assignment import (
-    AdmissionConflict,
-    TemplateChange,
-    collect_changes,
-    list_flavor_names,
-)
-from airflow_provider_spark_operator.core.kueue.eviction import Keep, choose_requeue
-from airflow_provider_spark_operator.core.kueue.observation import (
-    RETRY_INTERVAL,
-    Granted,
-    QueueObservation,
-    Unsuitable,
-    Waiting,
-)
-from airflow_provider_spark_operator.core.kueue.pod_sets import PodSet
-from airflow_provider_spark_operator.core.kueue.priority import find_priority_class
-from airflow_provider_spark_operator.core.kueue.readiness import needs_ready_condition
-from airflow_provider_spark_operator.core.kueue.workload import WantedWorkload, build_workload_name, get_queue_name
-from airflow_provider_spark_operator.core.models.resource import Resource
-from airflow_provider_spark_operator.core.states import reasons
-from airflow_provider_spark_operator.kube.client import KubeClient
-from airflow_provider_spark_operator.kube.errors import AlreadyExists, Conflict, KubeError, NotFound, is_refusal
-from airflow_provider_spark_operator.kube.resources import RESOURCE_FLAVORS, WORKLOADS
-from airflow_provider_spark_operator.reconcile.kueue.priorities import Priorities
-from airflow_provider_spark_operator.reconcile.objects.cache import ObjectCache, ObjectKey
+from ...core.kubernetes.json_object import JsonObject
+from ...core.kubernetes.problems import InvalidResource
+from ...core.kueue import state
+from ...core.kueue.admission import Admitted, Backoff, Pending, Stale, read_admission
+from ...core.kueue.assignment import AdmissionConflict, TemplateChange, collect_changes, list_flavor_names
+from ...core.kueue.eviction import Keep, choose_requeue
+from ...core.kueue.observation import RETRY_INTERVAL, Granted, QueueObservation, Unsuitable, Waiting
+from ...core.kueue.pod_sets import PodSet
+from ...core.kueue.priority import find_priority_class
+from ...core.kueue.readiness import needs_ready_condition
+from ...core.kueue.workload import WantedWorkload, build_workload_name, get_queue_name
+from ...core.models.resource import Resource
+from ...core.states import reasons
+from ...kube.client import KubeClient
+from ...kube.errors import AlreadyExists, Conflict, KubeError, NotFound, is_refusal
+from ...kube.resources import RESOURCE_FLAVORS, WORKLOADS
+from ..objects.cache import ObjectCache, ObjectKey
+from .priorities import Priorities
 
 logger = logging.getLogger(__name__)
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from airflow_provider_spark_operator.core.kueue.priority import (
+from ...core.kueue.priority import (
     POD_PRIORITY_CLASS,
     WORKLOAD_PRIORITY_CLASS,
     Priority,
@@ -14,9 +14,9 @@ from airflow_provider_spark_operator.core.kueue.priority import (
     find_default_priority,
     read_priority,
 )
-from airflow_provider_spark_operator.kube.client import KubeClient
-from airflow_provider_spark_operator.kube.errors import Forbidden
-from airflow_provider_spark_operator.kube.resources import PRIORITY_CLASSES, WORKLOAD_PRIORITY_CLASSES
+from ...kube.client import KubeClient
+from ...kube.errors import Forbidden
+from ...kube.resources import PRIORITY_CLASSES, WORKLOAD_PRIORITY_CLASSES
 
 logger = logging.getLogger(__name__)
 

@@ -5,8 +5,8 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
-from airflow_provider_spark_operator.core.kueue.actions import (
+from ...core.kubernetes.json_object import JsonObject
+from ...core.kueue.actions import (
     GiveBackQuota,
     MarkFinished,
     MarkPodsReady,
@@ -14,16 +14,16 @@ from airflow_provider_spark_operator.core.kueue.actions import (
     ReleaseQuota,
     RequestAdmission,
 )
-from airflow_provider_spark_operator.core.kueue.assignment import TemplateChange
-from airflow_provider_spark_operator.core.kueue.observation import Granted, QueueObservation
-from airflow_provider_spark_operator.core.kueue.steps import choose_release_step
-from airflow_provider_spark_operator.core.kueue.workload import get_queue_name
-from airflow_provider_spark_operator.core.models.parse import parse_model
-from airflow_provider_spark_operator.core.models.resource import Resource
-from airflow_provider_spark_operator.core.states import reasons
-from airflow_provider_spark_operator.kube.errors import KubeError, is_refusal
-from airflow_provider_spark_operator.reconcile.kueue.admissions import AdmissionRequest, Admissions
-from airflow_provider_spark_operator.reconcile.reports.events import NORMAL, WARNING, EventRecorder, ResourceEvent
+from ...core.kueue.assignment import TemplateChange
+from ...core.kueue.observation import Granted, QueueObservation
+from ...core.kueue.steps import choose_release_step
+from ...core.kueue.workload import get_queue_name
+from ...core.models.parse import parse_model
+from ...core.models.resource import Resource
+from ...core.states import reasons
+from ...kube.errors import KubeError, is_refusal
+from ..reports.events import NORMAL, WARNING, EventRecorder, ResourceEvent
+from .admissions import AdmissionRequest, Admissions
 
 logger = logging.getLogger(__name__)
 

@@ -5,12 +5,12 @@ import logging
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 
-from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
-from airflow_provider_spark_operator.kube.backoff import Backoff
-from airflow_provider_spark_operator.kube.client import KubeClient
-from airflow_provider_spark_operator.kube.errors import Gone, KubeError
-from airflow_provider_spark_operator.kube.listwatch import Change, list_and_watch
-from airflow_provider_spark_operator.kube.resources import ResourceType
+from ...core.kubernetes.json_object import JsonObject
+from ...kube.backoff import Backoff
+from ...kube.client import KubeClient
+from ...kube.errors import Gone, KubeError
+from ...kube.listwatch import Change, list_and_watch
+from ...kube.resources import ResourceType
 
 logger = logging.getLogger(__name__)
 

@@ -6,38 +6,18 @@ from collections.abc import Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 
-from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
-from airflow_provider_spark_operator.core.kubernetes.names import LABEL_APPLICATION_NAME, LABEL_CLUSTER_NAME
-from airflow_provider_spark_operator.core.kubernetes.ownership import trim_managed_fields
-from airflow_provider_spark_operator.kube.client import KubeClient
-from airflow_provider_spark_operator.kube.errors import Forbidden, KubeError, NotFound
-from airflow_provider_spark_operator.kube.listwatch import Change, Changed, Listed, Removed
-from airflow_provider_spark_operator.kube.resources import (
-    NAMESPACES,
-    PODS,
-    SPARK_APPLICATIONS,
-    SPARK_CLUSTERS,
-)
-from airflow_provider_spark_operator.reconcile.loop.change_stream import stream_changes
-from airflow_provider_spark_operator.reconcile.loop.workload_watch import WorkloadWatch
-from airflow_provider_spark_operator.reconcile.objects.cache import (
-    ObjectCache,
-    ObjectKey,
-    drop_managed_fields,
-    key_of,
-    trim_pod,
-)
-from airflow_provider_spark_operator.reconcile.objects.pod_selectors import (
-    LastDrivers,
-    build_pod_selector,
-    get_application_key,
-)
-from airflow_provider_spark_operator.reconcile.objects.scope import (
-    EveryNamespace,
-    NamedNamespaces,
-    Scope,
-    SelectedNamespaces,
-)
+from ...core.kubernetes.json_object import JsonObject
+from ...core.kubernetes.names import LABEL_APPLICATION_NAME, LABEL_CLUSTER_NAME
+from ...core.kubernetes.ownership import trim_managed_fields
+from ...kube.client import KubeClient
+from ...kube.errors import Forbidden, KubeError, NotFound
+from ...kube.listwatch import Change, Changed, Listed, Removed
+from ...kube.resources import NAMESPACES, PODS, SPARK_APPLICATIONS, SPARK_CLUSTERS
+from ..objects.cache import ObjectCache, ObjectKey, drop_managed_fields, key_of, trim_pod
+from ..objects.pod_selectors import LastDrivers, build_pod_selector, get_application_key
+from ..objects.scope import EveryNamespace, NamedNamespaces, Scope, SelectedNamespaces
+from .change_stream import stream_changes
+from .workload_watch import WorkloadWatch
 
 logger = logging.getLogger(__name__)
 

@@ -3,8 +3,8 @@
 import asyncio
 from collections.abc import Callable
 
-from airflow_provider_spark_operator.reconcile.loop.informer import Caches, Informer
-from airflow_provider_spark_operator.reconcile.objects.scope import Scope, is_covered
+from ..objects.scope import Scope, is_covered
+from .informer import Caches, Informer
 
 
 class ScopeWatch:

@@ -4,8 +4,8 @@ import asyncio
 import itertools
 from collections.abc import Awaitable, Callable
 
-from airflow_provider_spark_operator.reconcile.loop.queue import WorkQueue
-from airflow_provider_spark_operator.reconcile.objects.cache import ObjectKey
+from ..objects.cache import ObjectKey
+from .queue import WorkQueue
 
 
 class Workers:

@@ -6,14 +6,14 @@ from collections.abc import Callable, Iterator
 from contextlib import aclosing
 from typing import Final, NamedTuple
 
-from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
-from airflow_provider_spark_operator.core.kueue import state
-from airflow_provider_spark_operator.kube.client import KubeClient
-from airflow_provider_spark_operator.kube.errors import Forbidden, KubeError, NotFound, ServerError
-from airflow_provider_spark_operator.kube.listwatch import Change, Changed, Listed, Removed
-from airflow_provider_spark_operator.kube.resources import WORKLOADS
-from airflow_provider_spark_operator.reconcile.loop.change_stream import stream_changes
-from airflow_provider_spark_operator.reconcile.objects.cache import ObjectCache, ObjectKey, drop_managed_fields, key_of
+from ...core.kubernetes.json_object import JsonObject
+from ...core.kueue import state
+from ...kube.client import KubeClient
+from ...kube.errors import Forbidden, KubeError, NotFound, ServerError
+from ...kube.listwatch import Change, Changed, Listed, Removed
+from ...kube.resources import WORKLOADS
+from ..objects.cache import ObjectCache, ObjectKey, drop_managed_fields, key_of
+from .change_stream import stream_changes
 
 logger = logging.getLogger(__name__)
 

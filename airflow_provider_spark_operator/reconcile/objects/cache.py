@@ -3,8 +3,8 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
-from airflow_provider_spark_operator.core.lifecycle.decisive_fields import select_decisive_fields
+from ...core.kubernetes.json_object import JsonObject
+from ...core.lifecycle.decisive_fields import select_decisive_fields
 
 
 class ObjectKey(NamedTuple):

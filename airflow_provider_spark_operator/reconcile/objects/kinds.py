@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from airflow_provider_spark_operator.core.kubernetes.names import APPLICATION_FINALIZER, CLUSTER_FINALIZER
-from airflow_provider_spark_operator.core.models.cluster_status import CLUSTER_FAILURE
-from airflow_provider_spark_operator.core.states.states import FAILURE, ApplicationState
-from airflow_provider_spark_operator.kube.resources import SPARK_APPLICATIONS, SPARK_CLUSTERS, ResourceType
+from ...core.kubernetes.names import APPLICATION_FINALIZER, CLUSTER_FINALIZER
+from ...core.models.cluster_status import CLUSTER_FAILURE
+from ...core.states.states import FAILURE, ApplicationState
+from ...kube.resources import SPARK_APPLICATIONS, SPARK_CLUSTERS, ResourceType
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,9 @@ import math
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
-from airflow_provider_spark_operator.core.kubernetes.ownership import read_tenure
-from airflow_provider_spark_operator.kube.resources import LEASES
+from ...core.kubernetes.json_object import JsonObject
+from ...core.kubernetes.ownership import read_tenure
+from ...kube.resources import LEASES
 
 DEFAULT_LEASE = "spark-operator-lease"
 """The name that the Apache operator uses: two controllers in one namespace share it and exclude each other."""

@@ -6,8 +6,8 @@ from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from airflow_provider_spark_operator.kube.call import Call
-from airflow_provider_spark_operator.reconcile.objects.cache import ObjectKey
+from ...kube.call import Call
+from .cache import ObjectKey
 
 
 @dataclass(frozen=True)

@@ -1,12 +1,12 @@
 """The parser of resources, which checks their size and keeps the specs of recent applications."""
 
-from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
-from airflow_provider_spark_operator.core.kubernetes.problems import InvalidResource
-from airflow_provider_spark_operator.core.models.application import SparkApplication, SparkApplicationSpec
-from airflow_provider_spark_operator.core.models.cluster import SparkCluster
-from airflow_provider_spark_operator.core.models.parse import parse_application
-from airflow_provider_spark_operator.core.models.parse_cluster import parse_cluster as parse_cluster_document
-from airflow_provider_spark_operator.core.validation.json_values import find_json_problems
+from ...core.kubernetes.json_object import JsonObject
+from ...core.kubernetes.problems import InvalidResource
+from ...core.models.application import SparkApplication, SparkApplicationSpec
+from ...core.models.cluster import SparkCluster
+from ...core.models.parse import parse_application
+from ...core.models.parse_cluster import parse_cluster as parse_cluster_document
+from ...core.validation.json_values import find_json_problems
 
 # Enough for the applications that change at the same time.
 _MAX_SPECS = 500

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
+from ...core.kubernetes.json_object import JsonObject
 
 
 def build_merge_patch(old: Mapping[str, Any], new: Mapping[str, Any]) -> JsonObject:

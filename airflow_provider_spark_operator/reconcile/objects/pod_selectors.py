@@ -3,15 +3,11 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
-from airflow_provider_spark_operator.core.kubernetes.names import (
-    LABEL_APPLICATION_NAME,
-    LABEL_OPERATOR_NAME,
-    LABEL_ROLE,
-)
-from airflow_provider_spark_operator.core.lifecycle.drivers import find_owner_name, is_driver
-from airflow_provider_spark_operator.core.states.states import ApplicationState
-from airflow_provider_spark_operator.reconcile.objects.cache import ObjectCache, ObjectKey
+from ...core.kubernetes.json_object import JsonObject
+from ...core.kubernetes.names import LABEL_APPLICATION_NAME, LABEL_OPERATOR_NAME, LABEL_ROLE
+from ...core.lifecycle.drivers import find_owner_name, is_driver
+from ...core.states.states import ApplicationState
+from .cache import ObjectCache, ObjectKey
 
 # Enough for the last drivers of an application, and for a few copies of them that the user deletes.
 _MAX_DRIVERS: Final = 4

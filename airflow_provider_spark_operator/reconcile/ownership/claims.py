@@ -11,25 +11,19 @@ from datetime import datetime, timedelta
 from enum import Enum, auto
 from typing import Any
 
-from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
-from airflow_provider_spark_operator.core.kubernetes.names import ANNOTATION_CLAIM
-from airflow_provider_spark_operator.core.kubernetes.ownership import (
-    APACHE,
-    LeaseReference,
-    Tenure,
-    find_owner,
-    read_tenure,
-)
-from airflow_provider_spark_operator.core.kubernetes.pods import get_object, get_text
-from airflow_provider_spark_operator.core.states import reasons
-from airflow_provider_spark_operator.core.states.states import ApplicationState
-from airflow_provider_spark_operator.kube.client import KubeClient
-from airflow_provider_spark_operator.kube.errors import Forbidden, NotFound
-from airflow_provider_spark_operator.kube.resources import LEASES
-from airflow_provider_spark_operator.reconcile.objects.cache import ObjectKey, key_of
-from airflow_provider_spark_operator.reconcile.objects.kinds import Kind
-from airflow_provider_spark_operator.reconcile.reports.events import NORMAL, WARNING, EventRecorder, ResourceEvent
-from airflow_provider_spark_operator.reconcile.settings.settings import TakeoverSettings
+from ...core.kubernetes.json_object import JsonObject
+from ...core.kubernetes.names import ANNOTATION_CLAIM
+from ...core.kubernetes.ownership import APACHE, LeaseReference, Tenure, find_owner, read_tenure
+from ...core.kubernetes.pods import get_object, get_text
+from ...core.states import reasons
+from ...core.states.states import ApplicationState
+from ...kube.client import KubeClient
+from ...kube.errors import Forbidden, NotFound
+from ...kube.resources import LEASES
+from ..objects.cache import ObjectKey, key_of
+from ..objects.kinds import Kind
+from ..reports.events import NORMAL, WARNING, EventRecorder, ResourceEvent
+from ..settings.settings import TakeoverSettings
 
 logger = logging.getLogger(__name__)
 

@@ -10,14 +10,14 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from datetime import datetime
 
-from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
-from airflow_provider_spark_operator.core.kubernetes.ownership import LeaseReference, read_tenure
-from airflow_provider_spark_operator.kube.call import Call
-from airflow_provider_spark_operator.kube.client import KubeClient
-from airflow_provider_spark_operator.kube.errors import AlreadyExists, Conflict, KubeError, NotFound
-from airflow_provider_spark_operator.kube.resources import LEASES
-from airflow_provider_spark_operator.reconcile.objects.clock import utc_now
-from airflow_provider_spark_operator.reconcile.objects.lease import LeaseTerms, build_lease
+from ...core.kubernetes.json_object import JsonObject
+from ...core.kubernetes.ownership import LeaseReference, read_tenure
+from ...kube.call import Call
+from ...kube.client import KubeClient
+from ...kube.errors import AlreadyExists, Conflict, KubeError, NotFound
+from ...kube.resources import LEASES
+from ..objects.clock import utc_now
+from ..objects.lease import LeaseTerms, build_lease
 
 logger = logging.getLogger(__name__)
 

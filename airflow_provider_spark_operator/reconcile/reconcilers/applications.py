@@ -5,16 +5,11 @@ from dataclasses import replace
 from datetime import datetime
 from functools import partial
 
-from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject, KubernetesObject
-from airflow_provider_spark_operator.core.kubernetes.names import (
-    LABEL_OPERATOR_NAME,
-    ROLE_DRIVER,
-    ROLE_EXECUTOR,
-    can_label,
-)
-from airflow_provider_spark_operator.core.kubernetes.pods import has_ended
-from airflow_provider_spark_operator.core.kubernetes.problems import InvalidResource
-from airflow_provider_spark_operator.core.kueue.actions import (
+from ...core.kubernetes.json_object import JsonObject, KubernetesObject
+from ...core.kubernetes.names import LABEL_OPERATOR_NAME, ROLE_DRIVER, ROLE_EXECUTOR, can_label
+from ...core.kubernetes.pods import has_ended
+from ...core.kubernetes.problems import InvalidResource
+from ...core.kueue.actions import (
     GiveBackQuota,
     MarkFinished,
     MarkPodsReady,
@@ -22,10 +17,10 @@ from airflow_provider_spark_operator.core.kueue.actions import (
     ReleaseQuota,
     RequestAdmission,
 )
-from airflow_provider_spark_operator.core.kueue.application_pods import build_application_pod_sets
-from airflow_provider_spark_operator.core.kueue.assignment import change_application
-from airflow_provider_spark_operator.core.lifecycle.application import decide
-from airflow_provider_spark_operator.core.lifecycle.decision import (
+from ...core.kueue.application_pods import build_application_pod_sets
+from ...core.kueue.assignment import change_application
+from ...core.lifecycle.application import decide
+from ...core.lifecycle.decision import (
     ConfirmAbsence,
     CreateAttempt,
     Decision,
@@ -36,8 +31,8 @@ from airflow_provider_spark_operator.core.lifecycle.decision import (
     ReadPods,
     Settings,
 )
-from airflow_provider_spark_operator.core.lifecycle.driver_end import get_main_container
-from airflow_provider_spark_operator.core.lifecycle.drivers import (
+from ...core.lifecycle.driver_end import get_main_container
+from ...core.lifecycle.drivers import (
     find_driver,
     find_drivers,
     get_label,
@@ -46,7 +41,7 @@ from airflow_provider_spark_operator.core.lifecycle.drivers import (
     list_driver_names,
     list_owner_uids,
 )
-from airflow_provider_spark_operator.core.lifecycle.observation import (
+from ...core.lifecycle.observation import (
     Observed,
     Present,
     Refused,
@@ -56,25 +51,25 @@ from airflow_provider_spark_operator.core.lifecycle.observation import (
     observe,
     observe_live,
 )
-from airflow_provider_spark_operator.core.lifecycle.unreadable import refuse_application
-from airflow_provider_spark_operator.core.models.application import SparkApplication
-from airflow_provider_spark_operator.core.models.status import ApplicationStatus
-from airflow_provider_spark_operator.core.states import reasons
-from airflow_provider_spark_operator.kube.client import KubeClient
-from airflow_provider_spark_operator.kube.errors import Conflict, NotFound
-from airflow_provider_spark_operator.kube.resources import PODS
-from airflow_provider_spark_operator.reconcile.attempts.attempt import clear_mounts, create_attempt, delete_attempt
-from airflow_provider_spark_operator.reconcile.attempts.templates import TemplateReader
-from airflow_provider_spark_operator.reconcile.kueue.admissions import AdmissionRequest
-from airflow_provider_spark_operator.reconcile.kueue.queue_actions import NOTICES, QueueActions, get_changes
-from airflow_provider_spark_operator.reconcile.objects.cache import ObjectCache, ObjectKey, key_of
-from airflow_provider_spark_operator.reconcile.objects.parser import ApplicationParser
-from airflow_provider_spark_operator.reconcile.objects.pod_selectors import LastDrivers, build_role_selector
-from airflow_provider_spark_operator.reconcile.reconcilers.reconciler import AnyAction, AnyStatus, Revision
-from airflow_provider_spark_operator.reconcile.reconcilers.resources import Resources
-from airflow_provider_spark_operator.reconcile.reports.driver_log import quote_driver_log
-from airflow_provider_spark_operator.reconcile.reports.events import NORMAL, WARNING, EventRecorder, find_spec_warning
-from airflow_provider_spark_operator.reconcile.serving.metrics import Metrics
+from ...core.lifecycle.unreadable import refuse_application
+from ...core.models.application import SparkApplication
+from ...core.models.status import ApplicationStatus
+from ...core.states import reasons
+from ...kube.client import KubeClient
+from ...kube.errors import Conflict, NotFound
+from ...kube.resources import PODS
+from ..attempts.attempt import clear_mounts, create_attempt, delete_attempt
+from ..attempts.templates import TemplateReader
+from ..kueue.admissions import AdmissionRequest
+from ..kueue.queue_actions import NOTICES, QueueActions, get_changes
+from ..objects.cache import ObjectCache, ObjectKey, key_of
+from ..objects.parser import ApplicationParser
+from ..objects.pod_selectors import LastDrivers, build_role_selector
+from ..reports.driver_log import quote_driver_log
+from ..reports.events import NORMAL, WARNING, EventRecorder, find_spec_warning
+from ..serving.metrics import Metrics
+from .reconciler import AnyAction, AnyStatus, Revision
+from .resources import Resources
 
 
 class ApplicationAdapter:

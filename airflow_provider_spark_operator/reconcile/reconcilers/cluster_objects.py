@@ -6,13 +6,13 @@ Each function can be interrupted and repeated at any point.
 from collections.abc import Iterable, Mapping
 from typing import Final, TypeAlias
 
-from airflow_provider_spark_operator.core.cluster_resources.autoscaler import AUTOSCALER
-from airflow_provider_spark_operator.core.cluster_resources.build import build_cluster
-from airflow_provider_spark_operator.core.cluster_resources.frame import build_object_name
-from airflow_provider_spark_operator.core.cluster_resources.protection import DISRUPTION_BUDGET
-from airflow_provider_spark_operator.core.cluster_resources.stateful_sets import WORKER_SERVICE, keep_fixed_fields
-from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
-from airflow_provider_spark_operator.core.kubernetes.names import (
+from ...core.cluster_resources.autoscaler import AUTOSCALER
+from ...core.cluster_resources.build import build_cluster
+from ...core.cluster_resources.frame import build_object_name
+from ...core.cluster_resources.protection import DISRUPTION_BUDGET
+from ...core.cluster_resources.stateful_sets import WORKER_SERVICE, keep_fixed_fields
+from ...core.kubernetes.json_object import JsonObject
+from ...core.kubernetes.names import (
     LABEL_CLUSTER_NAME,
     LABEL_OPERATOR_NAME,
     LABEL_ROLE,
@@ -20,15 +20,15 @@ from airflow_provider_spark_operator.core.kubernetes.names import (
     ROLE_MASTER,
     ROLE_WORKER,
 )
-from airflow_provider_spark_operator.core.kubernetes.problems import InvalidResource
-from airflow_provider_spark_operator.core.kueue.assignment import AdmissionConflict, TemplateChange, change_document
-from airflow_provider_spark_operator.core.lifecycle.drivers import list_owner_uids
-from airflow_provider_spark_operator.core.lifecycle.observation import Created, CreateOutcome, Refused
-from airflow_provider_spark_operator.core.models.cluster import SparkCluster
-from airflow_provider_spark_operator.core.states import reasons
-from airflow_provider_spark_operator.kube.client import KubeClient, PatchType
-from airflow_provider_spark_operator.kube.errors import Conflict, KubeError, NotFound, is_refusal
-from airflow_provider_spark_operator.kube.resources import (
+from ...core.kubernetes.problems import InvalidResource
+from ...core.kueue.assignment import AdmissionConflict, TemplateChange, change_document
+from ...core.lifecycle.drivers import list_owner_uids
+from ...core.lifecycle.observation import Created, CreateOutcome, Refused
+from ...core.models.cluster import SparkCluster
+from ...core.states import reasons
+from ...kube.client import KubeClient, PatchType
+from ...kube.errors import Conflict, KubeError, NotFound, is_refusal
+from ...kube.resources import (
     HORIZONTAL_POD_AUTOSCALERS,
     NETWORK_POLICIES,
     POD_DISRUPTION_BUDGETS,
@@ -38,8 +38,8 @@ from airflow_provider_spark_operator.kube.resources import (
     ResourceType,
     resource_type_of,
 )
-from airflow_provider_spark_operator.reconcile.attempts.attempt import ReconcileLater
-from airflow_provider_spark_operator.reconcile.objects.cache import ObjectKey
+from ..attempts.attempt import ReconcileLater
+from ..objects.cache import ObjectKey
 
 ObjectName: TypeAlias = tuple[ResourceType, str]
 """The kind of an object, and what follows the name of the cluster in its name."""

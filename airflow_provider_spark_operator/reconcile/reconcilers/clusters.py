@@ -5,10 +5,10 @@ from dataclasses import replace
 from datetime import datetime
 from functools import partial
 
-from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
-from airflow_provider_spark_operator.core.kubernetes.names import LABEL_ROLE, ROLE_MASTER, ROLE_WORKER
-from airflow_provider_spark_operator.core.kubernetes.pods import has_ended
-from airflow_provider_spark_operator.core.kueue.actions import (
+from ...core.kubernetes.json_object import JsonObject
+from ...core.kubernetes.names import LABEL_ROLE, ROLE_MASTER, ROLE_WORKER
+from ...core.kubernetes.pods import has_ended
+from ...core.kueue.actions import (
     GiveBackQuota,
     MarkFinished,
     MarkPodsReady,
@@ -16,9 +16,9 @@ from airflow_provider_spark_operator.core.kueue.actions import (
     ReleaseQuota,
     RequestAdmission,
 )
-from airflow_provider_spark_operator.core.kueue.cluster_pods import build_cluster_pod_sets
-from airflow_provider_spark_operator.core.lifecycle.cluster import decide
-from airflow_provider_spark_operator.core.lifecycle.cluster_decision import (
+from ...core.kueue.cluster_pods import build_cluster_pod_sets
+from ...core.lifecycle.cluster import decide
+from ...core.lifecycle.cluster_decision import (
     ApplyCluster,
     ClusterDecision,
     ClusterObserved,
@@ -27,18 +27,19 @@ from airflow_provider_spark_operator.core.lifecycle.cluster_decision import (
     FindMaster,
     StopCluster,
 )
-from airflow_provider_spark_operator.core.lifecycle.decision import Settings
-from airflow_provider_spark_operator.core.lifecycle.observation import Created
-from airflow_provider_spark_operator.core.lifecycle.unreadable import refuse_cluster
-from airflow_provider_spark_operator.core.models.cluster import SparkCluster
-from airflow_provider_spark_operator.core.models.cluster_status import ClusterStatus
-from airflow_provider_spark_operator.core.states import reasons
-from airflow_provider_spark_operator.kube.client import KubeClient
-from airflow_provider_spark_operator.reconcile.kueue.admissions import AdmissionRequest
-from airflow_provider_spark_operator.reconcile.kueue.queue_actions import NOTICES, QueueActions, get_changes
-from airflow_provider_spark_operator.reconcile.objects.cache import ObjectKey, key_of
-from airflow_provider_spark_operator.reconcile.objects.parser import parse_cluster
-from airflow_provider_spark_operator.reconcile.reconcilers.cluster_objects import (
+from ...core.lifecycle.decision import Settings
+from ...core.lifecycle.observation import Created
+from ...core.lifecycle.unreadable import refuse_cluster
+from ...core.models.cluster import SparkCluster
+from ...core.models.cluster_status import ClusterStatus
+from ...core.states import reasons
+from ...kube.client import KubeClient
+from ..kueue.admissions import AdmissionRequest
+from ..kueue.queue_actions import NOTICES, QueueActions, get_changes
+from ..objects.cache import ObjectKey, key_of
+from ..objects.parser import parse_cluster
+from ..reports.events import NORMAL, WARNING, EventRecorder, find_spec_warning
+from .cluster_objects import (
     NETWORK_NAMES,
     SCALING_NAMES,
     STATEFUL_SET_NAMES,
@@ -47,9 +48,8 @@ from airflow_provider_spark_operator.reconcile.reconcilers.cluster_objects impor
     has_master,
     list_cluster_pods,
 )
-from airflow_provider_spark_operator.reconcile.reconcilers.reconciler import AnyAction, AnyStatus, Revision
-from airflow_provider_spark_operator.reconcile.reconcilers.resources import Resources
-from airflow_provider_spark_operator.reconcile.reports.events import NORMAL, WARNING, EventRecorder, find_spec_warning
+from .reconciler import AnyAction, AnyStatus, Revision
+from .resources import Resources
 
 
 class ClusterAdapter:

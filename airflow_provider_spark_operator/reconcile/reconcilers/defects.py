@@ -5,14 +5,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 
-from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
-from airflow_provider_spark_operator.core.states import reasons
-from airflow_provider_spark_operator.kube.errors import KubeError
-from airflow_provider_spark_operator.reconcile.objects.cache import ObjectKey
-from airflow_provider_spark_operator.reconcile.objects.patches import build_precondition
-from airflow_provider_spark_operator.reconcile.ownership.claims import Standing
-from airflow_provider_spark_operator.reconcile.reconcilers.resources import Resources
-from airflow_provider_spark_operator.reconcile.reports.events import WARNING, EventRecorder, ResourceEvent
+from ...core.kubernetes.json_object import JsonObject
+from ...core.states import reasons
+from ...kube.errors import KubeError
+from ..objects.cache import ObjectKey
+from ..objects.patches import build_precondition
+from ..ownership.claims import Standing
+from ..reports.events import WARNING, EventRecorder, ResourceEvent
+from .resources import Resources
 
 logger = logging.getLogger(__name__)
 

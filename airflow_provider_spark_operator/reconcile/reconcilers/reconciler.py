@@ -9,31 +9,25 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Generic, Protocol, TypeAlias, TypeVar
 
-from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
-from airflow_provider_spark_operator.core.kubernetes.problems import InvalidResource
-from airflow_provider_spark_operator.core.lifecycle.cluster_decision import ClusterAction, ClusterDecision
-from airflow_provider_spark_operator.core.lifecycle.decision import Action, AddFinalizer, Decision, RemoveFinalizer
-from airflow_provider_spark_operator.core.models.application import SparkApplication
-from airflow_provider_spark_operator.core.models.cluster import SparkCluster
-from airflow_provider_spark_operator.core.models.cluster_status import ClusterStatus
-from airflow_provider_spark_operator.core.models.status import ApplicationStatus
-from airflow_provider_spark_operator.core.states import reasons
-from airflow_provider_spark_operator.core.states.states import ApplicationState
-from airflow_provider_spark_operator.kube.errors import BadRequest, Conflict, Invalid, KubeError
-from airflow_provider_spark_operator.reconcile.attempts.attempt import ReconcileLater
-from airflow_provider_spark_operator.reconcile.objects.cache import ObjectKey, key_of
-from airflow_provider_spark_operator.reconcile.objects.patches import build_status_patch
-from airflow_provider_spark_operator.reconcile.ownership.claims import Standing
-from airflow_provider_spark_operator.reconcile.reconcilers.resources import ResourceChanged, Resources
-from airflow_provider_spark_operator.reconcile.reports.events import (
-    NORMAL,
-    WARNING,
-    EventRecorder,
-    ResourceEvent,
-    build_invalid_event,
-)
-from airflow_provider_spark_operator.reconcile.reports.failures import is_reported, name_failure
-from airflow_provider_spark_operator.reconcile.serving.metrics import Metrics
+from ...core.kubernetes.json_object import JsonObject
+from ...core.kubernetes.problems import InvalidResource
+from ...core.lifecycle.cluster_decision import ClusterAction, ClusterDecision
+from ...core.lifecycle.decision import Action, AddFinalizer, Decision, RemoveFinalizer
+from ...core.models.application import SparkApplication
+from ...core.models.cluster import SparkCluster
+from ...core.models.cluster_status import ClusterStatus
+from ...core.models.status import ApplicationStatus
+from ...core.states import reasons
+from ...core.states.states import ApplicationState
+from ...kube.errors import BadRequest, Conflict, Invalid, KubeError
+from ..attempts.attempt import ReconcileLater
+from ..objects.cache import ObjectKey, key_of
+from ..objects.patches import build_status_patch
+from ..ownership.claims import Standing
+from ..reports.events import NORMAL, WARNING, EventRecorder, ResourceEvent, build_invalid_event
+from ..reports.failures import is_reported, name_failure
+from ..serving.metrics import Metrics
+from .resources import ResourceChanged, Resources
 
 logger = logging.getLogger(__name__)
 

@@ -1,12 +1,12 @@
 """The resources of one kind: their latest known state, and all changes that the controller makes to them."""
 
-from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
-from airflow_provider_spark_operator.kube.client import KubeClient
-from airflow_provider_spark_operator.kube.errors import NotFound
-from airflow_provider_spark_operator.reconcile.objects.cache import ObjectCache, ObjectKey, key_of
-from airflow_provider_spark_operator.reconcile.objects.kinds import Kind
-from airflow_provider_spark_operator.reconcile.objects.patches import build_finalizers_patch, build_precondition
-from airflow_provider_spark_operator.reconcile.ownership.claims import Claims, Standing
+from ...core.kubernetes.json_object import JsonObject
+from ...kube.client import KubeClient
+from ...kube.errors import NotFound
+from ..objects.cache import ObjectCache, ObjectKey, key_of
+from ..objects.kinds import Kind
+from ..objects.patches import build_finalizers_patch, build_precondition
+from ..ownership.claims import Claims, Standing
 
 
 class ResourceChanged(Exception):

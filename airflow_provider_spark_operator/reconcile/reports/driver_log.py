@@ -7,16 +7,16 @@ from contextlib import aclosing
 from dataclasses import replace
 from typing import Any
 
-from airflow_provider_spark_operator.core.kubernetes import pods
-from airflow_provider_spark_operator.core.lifecycle.decision import Decision
-from airflow_provider_spark_operator.core.lifecycle.driver_end import find_driver_container
-from airflow_provider_spark_operator.core.lifecycle.transitions import replace_message
-from airflow_provider_spark_operator.core.log.driver_log import LastLines, append_lines
-from airflow_provider_spark_operator.core.models.status import ApplicationStatus
-from airflow_provider_spark_operator.core.states.reasons import DRIVER_RESTARTED, INIT_CONTAINER_FAILED
-from airflow_provider_spark_operator.core.states.states import FAILURE
-from airflow_provider_spark_operator.kube.client import KubeClient
-from airflow_provider_spark_operator.kube.errors import KubeError
+from ...core.kubernetes import pods
+from ...core.lifecycle.decision import Decision
+from ...core.lifecycle.driver_end import find_driver_container
+from ...core.lifecycle.transitions import replace_message
+from ...core.log.driver_log import LastLines, append_lines
+from ...core.models.status import ApplicationStatus
+from ...core.states.reasons import DRIVER_RESTARTED, INIT_CONTAINER_FAILED
+from ...core.states.states import FAILURE
+from ...kube.client import KubeClient
+from ...kube.errors import KubeError
 
 logger = logging.getLogger(__name__)
 

@@ -6,18 +6,18 @@ import logging
 from dataclasses import dataclass
 from datetime import datetime
 
-from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
-from airflow_provider_spark_operator.core.kubernetes.problems import InvalidResource
-from airflow_provider_spark_operator.core.kubernetes.times import read_time
-from airflow_provider_spark_operator.core.states import reasons
-from airflow_provider_spark_operator.core.states.states import RUNNING, STARTING
-from airflow_provider_spark_operator.core.validation.validate import validate_without_status
-from airflow_provider_spark_operator.kube.client import KubeClient
-from airflow_provider_spark_operator.kube.errors import AlreadyExists, KubeError
-from airflow_provider_spark_operator.kube.resources import EVENTS
-from airflow_provider_spark_operator.reconcile.objects.cache import ObjectKey, key_of
-from airflow_provider_spark_operator.reconcile.objects.kinds import KINDS
-from airflow_provider_spark_operator.reconcile.reports.event_filter import EventSettings, RepetitionFilter
+from ...core.kubernetes.json_object import JsonObject
+from ...core.kubernetes.problems import InvalidResource
+from ...core.kubernetes.times import read_time
+from ...core.states import reasons
+from ...core.states.states import RUNNING, STARTING
+from ...core.validation.validate import validate_without_status
+from ...kube.client import KubeClient
+from ...kube.errors import AlreadyExists, KubeError
+from ...kube.resources import EVENTS
+from ..objects.cache import ObjectKey, key_of
+from ..objects.kinds import KINDS
+from .event_filter import EventSettings, RepetitionFilter
 
 logger = logging.getLogger(__name__)
 

@@ -1,11 +1,11 @@
 """The reasons of the Events about failed requests: what the controller was doing with the resource."""
 
-from airflow_provider_spark_operator.core.models.application import SparkApplication
-from airflow_provider_spark_operator.core.models.cluster import SparkCluster
-from airflow_provider_spark_operator.core.models.cluster_status import ClusterState
-from airflow_provider_spark_operator.core.states import reasons
-from airflow_provider_spark_operator.core.states.states import INITIALIZING, ApplicationState
-from airflow_provider_spark_operator.kube.errors import KubeError, ServerError, is_refusal
+from ...core.models.application import SparkApplication
+from ...core.models.cluster import SparkCluster
+from ...core.models.cluster_status import ClusterState
+from ...core.states import reasons
+from ...core.states.states import INITIALIZING, ApplicationState
+from ...kube.errors import KubeError, ServerError, is_refusal
 
 # The Apache operator also reports errors of these requests from which the API server may recover.
 _ALSO_PASSING = frozenset({reasons.CLUSTER_REQUEST_FAILED, reasons.STATUS_UPDATE_FAILED})

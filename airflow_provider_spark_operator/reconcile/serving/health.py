@@ -8,7 +8,7 @@ from contextlib import AbstractAsyncContextManager
 
 from aiohttp import web
 
-from airflow_provider_spark_operator.reconcile.serving.http_server import EVERYWHERE, serve_pages
+from .http_server import EVERYWHERE, serve_pages
 
 logger = logging.getLogger(__name__)
 

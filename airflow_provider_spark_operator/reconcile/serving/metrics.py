@@ -20,20 +20,20 @@ from prometheus_client.platform_collector import PlatformCollector
 from prometheus_client.process_collector import ProcessCollector
 from prometheus_client.registry import Collector
 
-from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
-from airflow_provider_spark_operator.core.kubernetes.pods import get_object, get_text
-from airflow_provider_spark_operator.core.models.application import SparkApplication
-from airflow_provider_spark_operator.core.models.cluster_status import ClusterState
-from airflow_provider_spark_operator.core.models.status import ApplicationStatus
-from airflow_provider_spark_operator.core.states.states import RUNNING, STARTING, STOPPING, ApplicationState
-from airflow_provider_spark_operator.kube.call import Call
-from airflow_provider_spark_operator.kube.errors import KubeError
-from airflow_provider_spark_operator.reconcile.attempts.attempt import ReconcileLater
-from airflow_provider_spark_operator.reconcile.loop.queue import WorkQueue
-from airflow_provider_spark_operator.reconcile.objects.cache import ObjectKey
-from airflow_provider_spark_operator.reconcile.ownership.claims import ClaimCounts, ManagedElsewhere
-from airflow_provider_spark_operator.reconcile.ownership.election import Leadership
-from airflow_provider_spark_operator.reconcile.serving.http_server import EVERYWHERE, serve_pages
+from ...core.kubernetes.json_object import JsonObject
+from ...core.kubernetes.pods import get_object, get_text
+from ...core.models.application import SparkApplication
+from ...core.models.cluster_status import ClusterState
+from ...core.models.status import ApplicationStatus
+from ...core.states.states import RUNNING, STARTING, STOPPING, ApplicationState
+from ...kube.call import Call
+from ...kube.errors import KubeError
+from ..attempts.attempt import ReconcileLater
+from ..loop.queue import WorkQueue
+from ..objects.cache import ObjectKey
+from ..ownership.claims import ClaimCounts, ManagedElsewhere
+from ..ownership.election import Leadership
+from .http_server import EVERYWHERE, serve_pages
 
 PREFIX: Final = "spark_operator_"
 DONE: Final = "done"

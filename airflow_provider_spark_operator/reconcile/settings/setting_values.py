@@ -5,7 +5,7 @@ import re
 from datetime import timedelta
 from typing import TypeAlias
 
-from airflow_provider_spark_operator.core.kubernetes.kubernetes_names import (
+from ...core.kubernetes.kubernetes_names import (
     LABEL_RULE,
     NAMESPACE_RULE,
     OBJECT_RULE,
@@ -13,8 +13,8 @@ from airflow_provider_spark_operator.core.kubernetes.kubernetes_names import (
     is_namespace,
     is_object_name,
 )
-from airflow_provider_spark_operator.core.kubernetes.ownership import LeaseReference
-from airflow_provider_spark_operator.reconcile.objects.scope import EveryNamespace, NamedNamespaces, Scope
+from ...core.kubernetes.ownership import LeaseReference
+from ..objects.scope import EveryNamespace, NamedNamespaces, Scope
 
 SettingValue: TypeAlias = str | bool | timedelta | float | int | Scope | LeaseReference | tuple[str, ...]
 

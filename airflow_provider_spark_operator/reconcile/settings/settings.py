@@ -5,16 +5,16 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from airflow_provider_spark_operator.core.kubernetes.ownership import LeaseReference
-from airflow_provider_spark_operator.core.kubernetes.problems import InvalidResource
-from airflow_provider_spark_operator.core.lifecycle.decision import Settings
-from airflow_provider_spark_operator.core.spark.properties import parse_properties
-from airflow_provider_spark_operator.kube.yaml_text import YamlError, load
-from airflow_provider_spark_operator.reconcile.objects.lease import DEFAULT_LEASE, LeaseTerms
-from airflow_provider_spark_operator.reconcile.objects.limits import ReconcileLimit, RequestLimit
-from airflow_provider_spark_operator.reconcile.objects.scope import NamedNamespaces, Scope
-from airflow_provider_spark_operator.reconcile.reports.event_filter import EventSettings
-from airflow_provider_spark_operator.reconcile.settings.setting_values import (
+from ...core.kubernetes.ownership import LeaseReference
+from ...core.kubernetes.problems import InvalidResource
+from ...core.lifecycle.decision import Settings
+from ...core.spark.properties import parse_properties
+from ...kube.yaml_text import YamlError, load
+from ..objects.lease import DEFAULT_LEASE, LeaseTerms
+from ..objects.limits import ReconcileLimit, RequestLimit
+from ..objects.scope import NamedNamespaces, Scope
+from ..reports.event_filter import EventSettings
+from .setting_values import (
     SettingValue,
     read_count,
     read_flag,

@@ -16,15 +16,15 @@ from urllib.parse import urlsplit
 
 from aiohttp import web
 
-from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
-from airflow_provider_spark_operator.kube.bounded_json import read_json
-from airflow_provider_spark_operator.kube.client import KubeClient
-from airflow_provider_spark_operator.kube.errors import Conflict, KubeError
-from airflow_provider_spark_operator.kube.resources import VALIDATING_WEBHOOK_CONFIGURATIONS
-from airflow_provider_spark_operator.reconcile.objects.clock import utc_now
-from airflow_provider_spark_operator.reconcile.serving.http_server import EVERYWHERE, listen
-from airflow_provider_spark_operator.reconcile.webhook.webhook_certificate import Certificate, extend_bundle, issue
-from airflow_provider_spark_operator.reconcile.webhook.webhook_review import NotAReview, review
+from ...core.kubernetes.json_object import JsonObject
+from ...kube.bounded_json import read_json
+from ...kube.client import KubeClient
+from ...kube.errors import Conflict, KubeError
+from ...kube.resources import VALIDATING_WEBHOOK_CONFIGURATIONS
+from ..objects.clock import utc_now
+from ..serving.http_server import EVERYWHERE, listen
+from .webhook_certificate import Certificate, extend_bundle, issue
+from .webhook_review import NotAReview, review
 
 logger = logging.getLogger(__name__)
 

@@ -3,10 +3,10 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
-from airflow_provider_spark_operator.core.kubernetes.names import GROUP
-from airflow_provider_spark_operator.core.kubernetes.problems import Problem
-from airflow_provider_spark_operator.core.validation.validate import validate_without_status
+from ...core.kubernetes.json_object import JsonObject
+from ...core.kubernetes.names import GROUP
+from ...core.kubernetes.problems import Problem
+from ...core.validation.validate import validate_without_status
 
 API_VERSION = "admission.k8s.io/v1"
 _KIND = "AdmissionReview"

@@ -2,6 +2,6 @@
 
 import sys
 
-from local_kubernetes.cli import main
+from .cli import main
 
 sys.exit(main())

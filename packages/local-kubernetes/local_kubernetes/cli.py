@@ -23,7 +23,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if arguments is None and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, _exit)
     # This import takes a third of a second. The handler of SIGINT must be set before it.
-    from local_kubernetes.command import run_command  # noqa: PLC0415
+    from .command import run_command  # noqa: PLC0415
 
     return run_command(arguments)
 

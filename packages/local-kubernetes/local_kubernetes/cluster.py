@@ -10,29 +10,25 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from local_kubernetes.api.admission import admission
-from local_kubernetes.api.kinds.documents import JsonObject
-from local_kubernetes.api.kinds.kinds import (
-    CUSTOM_RESOURCE_DEFINITIONS,
-    NAMESPACES,
-    Kind,
-)
-from local_kubernetes.api.kinds.status import build_bad_request
-from local_kubernetes.api.requests.requests import WriteOptions
-from local_kubernetes.api.server import resources
-from local_kubernetes.api.server.server import ApiServer
-from local_kubernetes.api.server.tls import ServerIdentity, issue_identity
-from local_kubernetes.api.store.journal import Journal, JournalError
-from local_kubernetes.api.store.registry import KindRegistry
-from local_kubernetes.api.store.retention import EventRetention
-from local_kubernetes.api.store.store import Store
-from local_kubernetes.home import LocalClusterError, lock_home, write_private
-from local_kubernetes.kubeconfig import LOOPBACK, render_kubeconfig
-from local_kubernetes.kubelet.kubelet import Kubelet
-from local_kubernetes.kubelet.node.access import ApiAccess
-from local_kubernetes.kubelet.node.images import DEFAULT_IMAGES, ImageRule
-from local_kubernetes.kubelet.node.recorder import EventRecorder
-from local_kubernetes.workloads.controller import StatefulSetController
+from .api.admission import admission
+from .api.kinds.documents import JsonObject
+from .api.kinds.kinds import CUSTOM_RESOURCE_DEFINITIONS, NAMESPACES, Kind
+from .api.kinds.status import build_bad_request
+from .api.requests.requests import WriteOptions
+from .api.server import resources
+from .api.server.server import ApiServer
+from .api.server.tls import ServerIdentity, issue_identity
+from .api.store.journal import Journal, JournalError
+from .api.store.registry import KindRegistry
+from .api.store.retention import EventRetention
+from .api.store.store import Store
+from .home import LocalClusterError, lock_home, write_private
+from .kubeconfig import LOOPBACK, render_kubeconfig
+from .kubelet.kubelet import Kubelet
+from .kubelet.node.access import ApiAccess
+from .kubelet.node.images import DEFAULT_IMAGES, ImageRule
+from .kubelet.node.recorder import EventRecorder
+from .workloads.controller import StatefulSetController
 
 __all__ = ["LocalCluster", "LocalClusterError"]
 

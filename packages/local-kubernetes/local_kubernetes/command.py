@@ -10,11 +10,11 @@ from enum import IntEnum
 from pathlib import Path
 from typing import Any
 
-from local_kubernetes import __version__
-from local_kubernetes.cluster import LocalCluster
-from local_kubernetes.home import LocalClusterError, UnusableHome
-from local_kubernetes.kubeconfig import UnusableKubeconfig, check_kubeconfig, publish_kubeconfig
-from local_kubernetes.kubelet.node.images import DEFAULT_IMAGES, ImageRule, parse_rule
+from . import __version__
+from .cluster import LocalCluster
+from .home import LocalClusterError, UnusableHome
+from .kubeconfig import UnusableKubeconfig, check_kubeconfig, publish_kubeconfig
+from .kubelet.node.images import DEFAULT_IMAGES, ImageRule, parse_rule
 
 _COMMAND = "local-kubernetes up"
 _EXIT_CODES = "exit codes: 0 success; 2 invalid input or usage; 5 infrastructure failure; 130 interrupted"

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
-from local_kubernetes import remover
+from . import remover
 
 LOCK_FILE = "lock"
 _PRIVATE_FOLDER = 0o700

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from io import FileIO
 from pathlib import Path
 
-from local_kubernetes.home import LOCK_FILE, OF_ONE_RUN, LocalClusterError, UnusableHome, acquire_lock
+from .home import LOCK_FILE, OF_ONE_RUN, LocalClusterError, UnusableHome, acquire_lock
 
 # The entries of a home directory that remain after the end of the cluster. The node and the journal create them.
 _REMAINING = ("logs", "claims", "cache", "journal", "journal-wal", "journal-shm", "journal.new", "journal.new-wal")

@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from local_kubernetes.kubelet.containers.container_log import read_plain_text
+from .kubelet.containers.container_log import read_plain_text
 
 _PRIVATE_FILE = 0o600
 

@@ -10,7 +10,7 @@ import pytest
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from local_kubernetes.cluster import LocalCluster
+    from .cluster import LocalCluster
 
 
 @pytest.fixture
@@ -19,8 +19,8 @@ def local_kubernetes() -> "Iterator[LocalCluster]":
 
     The cluster runs on its own thread, so tests can use blocking and asynchronous clients.
     """
-    from local_kubernetes.home import create_temporary_home
-    from local_kubernetes.thread import run_cluster
+    from .home import create_temporary_home
+    from .thread import run_cluster
 
     with create_temporary_home() as home, run_cluster(home) as cluster:
         yield cluster

@@ -7,7 +7,7 @@ from concurrent.futures import Future
 from contextlib import contextmanager
 from pathlib import Path
 
-from local_kubernetes.cluster import LocalCluster
+from .cluster import LocalCluster
 
 
 @contextmanager

@@ -3,18 +3,13 @@
 from collections.abc import Sequence
 from typing import Final
 
-from airflow_provider_spark_operator.cli.controller.diagnosis.finding import Finding, Status, report_error
-from airflow_provider_spark_operator.core.dialects.dialect import DIALECTS
-from airflow_provider_spark_operator.follow.access.access_review import (
-    Check,
-    Permission,
-    check_permissions,
-    review_access,
-)
-from airflow_provider_spark_operator.follow.access.versions import KindNotServed, choose_served_version
-from airflow_provider_spark_operator.kube.client import KubeClient
-from airflow_provider_spark_operator.kube.errors import KubeError
-from airflow_provider_spark_operator.kube.resources import PODS, SPARK_CLUSTERS, STATEFUL_SETS, ResourceType
+from ....core.dialects.dialect import DIALECTS
+from ....follow.access.access_review import Check, Permission, check_permissions, review_access
+from ....follow.access.versions import KindNotServed, choose_served_version
+from ....kube.client import KubeClient
+from ....kube.errors import KubeError
+from ....kube.resources import PODS, SPARK_CLUSTERS, STATEFUL_SETS, ResourceType
+from .finding import Finding, Status, report_error
 
 FORWARD_PERMISSION: Final = Permission(PODS, ("get", "create"), "portforward")
 """What `forward` and `cluster forward` need in addition to docs/manifests/airflow.yaml."""

@@ -5,18 +5,18 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from airflow_provider_spark_operator.cli.base.ages import format_age
-from airflow_provider_spark_operator.cli.controller.diagnosis.finding import Finding, Status, report_error
-from airflow_provider_spark_operator.core.dialects.dialect import APACHE, KUBEFLOW, read_progress
-from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
-from airflow_provider_spark_operator.core.kubernetes.ownership import APACHE as APACHE_MANAGER
-from airflow_provider_spark_operator.core.kubernetes.ownership import LeaseReference, find_owner, read_tenure
-from airflow_provider_spark_operator.core.kubernetes.pods import is_ready
-from airflow_provider_spark_operator.core.verdict.holds import find_held_application
-from airflow_provider_spark_operator.core.verdict.obstacles import find_missing_status
-from airflow_provider_spark_operator.kube.client import KubeClient
-from airflow_provider_spark_operator.kube.errors import Forbidden, KubeError, NotFound
-from airflow_provider_spark_operator.kube.resources import LEASES, PODS, ResourceType
+from ....core.dialects.dialect import APACHE, KUBEFLOW, read_progress
+from ....core.kubernetes.json_object import JsonObject
+from ....core.kubernetes.ownership import APACHE as APACHE_MANAGER
+from ....core.kubernetes.ownership import LeaseReference, find_owner, read_tenure
+from ....core.kubernetes.pods import is_ready
+from ....core.verdict.holds import find_held_application
+from ....core.verdict.obstacles import find_missing_status
+from ....kube.client import KubeClient
+from ....kube.errors import Forbidden, KubeError, NotFound
+from ....kube.resources import LEASES, PODS, ResourceType
+from ...base.ages import format_age
+from .finding import Finding, Status, report_error
 
 OWN_CONTROLLER = "spark-operator reconcile"
 # The labels that the charts of the Apache operator, of Kubeflow's and of this package set by default.

@@ -3,12 +3,12 @@
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from airflow_provider_spark_operator.cli.controller.diagnosis.finding import Finding, Status, report_error
-from airflow_provider_spark_operator.core.kubernetes.pods import get_object
-from airflow_provider_spark_operator.core.states.states import ApplicationState
-from airflow_provider_spark_operator.kube.client import KubeClient
-from airflow_provider_spark_operator.kube.errors import KubeError
-from airflow_provider_spark_operator.kube.resources import SPARK_APPLICATIONS, ResourceType
+from ....core.kubernetes.pods import get_object
+from ....core.states.states import ApplicationState
+from ....kube.client import KubeClient
+from ....kube.errors import KubeError
+from ....kube.resources import SPARK_APPLICATIONS, ResourceType
+from .finding import Finding, Status, report_error
 
 _FIX: Final = (
     "To suspend applications, install newer definitions: "

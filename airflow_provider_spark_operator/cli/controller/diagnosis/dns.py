@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from typing import Any
 
-from airflow_provider_spark_operator.cli.controller.diagnosis.finding import Finding, Status, report_error
-from airflow_provider_spark_operator.kube.client import KubeClient
-from airflow_provider_spark_operator.kube.errors import KubeError
-from airflow_provider_spark_operator.kube.resources import ENDPOINT_SLICES, SERVICES
+from ....kube.client import KubeClient
+from ....kube.errors import KubeError
+from ....kube.resources import ENDPOINT_SLICES, SERVICES
+from .finding import Finding, Status, report_error
 
 _CHECK = "DNS of the cluster"
 _NAMESPACE = "kube-system"

@@ -3,10 +3,9 @@
 import asyncio
 from collections.abc import Mapping
 
-from airflow_provider_spark_operator.cli.controller.diagnosis.finding import Finding, Status, report_error
-from airflow_provider_spark_operator.kube.client import KubeClient
-from airflow_provider_spark_operator.kube.errors import KubeError, NotFound
-from airflow_provider_spark_operator.kube.resources import (
+from ....kube.client import KubeClient
+from ....kube.errors import KubeError, NotFound
+from ....kube.resources import (
     CONFIG_MAPS,
     LOCAL_ACCESS_REVIEWS,
     PERSISTENT_VOLUME_CLAIMS,
@@ -15,6 +14,7 @@ from airflow_provider_spark_operator.kube.resources import (
     SERVICES,
     ResourceType,
 )
+from .finding import Finding, Status, report_error
 
 _WRITE = ("create", "update", "patch", "delete", "deletecollection")
 DRIVER_PERMISSIONS: Mapping[ResourceType, tuple[str, ...]] = {

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
-from airflow_provider_spark_operator.kube.errors import Forbidden, KubeError, NotFound
+from ....kube.errors import Forbidden, KubeError, NotFound
 
 _NOT_IMPLEMENTED = 501
 _RETRY = "Run the checks again. If the API still fails, ask the administrator of the cluster"

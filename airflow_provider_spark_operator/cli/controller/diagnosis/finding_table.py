@@ -5,8 +5,8 @@ import textwrap
 from collections.abc import Sequence
 from typing import Final
 
-from airflow_provider_spark_operator.cli.controller.diagnosis.finding import Finding, Status
-from airflow_provider_spark_operator.cli.output.output import clean_cell, measure_table, open_console, print_table
+from ...output.output import clean_cell, measure_table, open_console, print_table
+from .finding import Finding, Status
 
 _TITLES: Final = ("STATUS", "CHECK", "RESULT", "FIX")
 _STYLES: Final = {Status.PASSED: "green", Status.WARNING: "yellow", Status.FAILED: "red", Status.SKIPPED: "dim"}

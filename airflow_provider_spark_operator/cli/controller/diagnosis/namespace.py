@@ -1,9 +1,9 @@
 """Check that the namespace of the applications exists."""
 
-from airflow_provider_spark_operator.cli.controller.diagnosis.finding import Finding, Status, report_error
-from airflow_provider_spark_operator.kube.client import KubeClient
-from airflow_provider_spark_operator.kube.errors import KubeError, NotFound
-from airflow_provider_spark_operator.kube.resources import NAMESPACES
+from ....kube.client import KubeClient
+from ....kube.errors import KubeError, NotFound
+from ....kube.resources import NAMESPACES
+from .finding import Finding, Status, report_error
 
 
 async def check_namespace(client: KubeClient, namespace: str) -> Finding:

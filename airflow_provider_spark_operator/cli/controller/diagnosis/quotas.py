@@ -2,13 +2,13 @@
 
 from collections.abc import Mapping
 
-from airflow_provider_spark_operator.cli.controller.diagnosis.finding import Finding, Status, report_error
-from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
-from airflow_provider_spark_operator.core.kubernetes.pods import get_object
-from airflow_provider_spark_operator.core.kubernetes.quantities import parse_quantity
-from airflow_provider_spark_operator.kube.client import KubeClient
-from airflow_provider_spark_operator.kube.errors import KubeError
-from airflow_provider_spark_operator.kube.resources import RESOURCE_QUOTAS
+from ....core.kubernetes.json_object import JsonObject
+from ....core.kubernetes.pods import get_object
+from ....core.kubernetes.quantities import parse_quantity
+from ....kube.client import KubeClient
+from ....kube.errors import KubeError
+from ....kube.resources import RESOURCE_QUOTAS
+from .finding import Finding, Status, report_error
 
 _CHECK = "ResourceQuotas"
 _COMPUTE = ("cpu", "requests.cpu", "limits.cpu", "memory", "requests.memory", "limits.memory")

@@ -3,10 +3,10 @@
 import re
 from collections.abc import Mapping
 
-from airflow_provider_spark_operator.core.driver.configuration.errors import DriverBuildError
-from airflow_provider_spark_operator.core.driver.configuration.memory import parse_memory_mib
-from airflow_provider_spark_operator.core.driver.configuration.numbers import parse_double
-from airflow_provider_spark_operator.core.driver.configuration.text import split_list, trim
+from .errors import DriverBuildError
+from .memory import parse_memory_mib
+from .numbers import parse_double
+from .text import split_list, trim
 
 # An open reference is matched as well, up to the next blank, so that no text is read twice.
 _REFERENCE = re.compile(r"\$\{(\S[^\s}]*+)(\}?)")

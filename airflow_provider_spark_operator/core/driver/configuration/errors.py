@@ -1,6 +1,6 @@
 """The error of the driver build."""
 
-from airflow_provider_spark_operator.core.kubernetes.problems import InvalidResource, Problem
+from ...kubernetes.problems import InvalidResource, Problem
 
 
 class DriverBuildError(InvalidResource):

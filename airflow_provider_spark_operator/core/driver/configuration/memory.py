@@ -2,8 +2,8 @@
 
 import re
 
-from airflow_provider_spark_operator.core.driver.configuration.errors import DriverBuildError
-from airflow_provider_spark_operator.core.driver.configuration.text import trim
+from .errors import DriverBuildError
+from .text import trim
 
 _BYTE_STRING = re.compile(r"([0-9]{1,19})([a-z]*)", re.ASCII)
 _MIB = 1 << 20

@@ -1,7 +1,7 @@
 """The ports of a driver, for its container and its service."""
 
-from airflow_provider_spark_operator.core.driver.configuration.configuration import Configuration
-from airflow_provider_spark_operator.core.driver.configuration.errors import DriverBuildError
+from .configuration import Configuration
+from .errors import DriverBuildError
 
 DRIVER_PORT_KEY = "spark.driver.port"
 DRIVER_BLOCK_MANAGER_PORT_KEY = "spark.driver.blockManager.port"

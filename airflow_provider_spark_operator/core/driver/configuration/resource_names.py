@@ -5,11 +5,11 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from airflow_provider_spark_operator.core.driver.configuration.configuration import Configuration
-from airflow_provider_spark_operator.core.driver.configuration.errors import DriverBuildError
-from airflow_provider_spark_operator.core.driver.configuration.text import trim
-from airflow_provider_spark_operator.core.kubernetes.kubernetes_names import LABEL_RULE, is_label_value, is_service_name
-from airflow_provider_spark_operator.core.kubernetes.names import LONGEST_LABEL_VALUE, build_application_id
+from ...kubernetes.kubernetes_names import LABEL_RULE, is_label_value, is_service_name
+from ...kubernetes.names import LONGEST_LABEL_VALUE, build_application_id
+from .configuration import Configuration
+from .errors import DriverBuildError
+from .text import trim
 
 _MAX_SERVICE_NAME_LENGTH = 63
 _SERVICE_SUFFIX = "-driver-svc"

@@ -1,7 +1,7 @@
 """Text functions of Java."""
 
-from airflow_provider_spark_operator.core.driver.configuration.errors import DriverBuildError
-from airflow_provider_spark_operator.core.spark.spark_conf import JAVA_BLANKS
+from ...spark.spark_conf import JAVA_BLANKS
+from .errors import DriverBuildError
 
 _MAX_ENTRIES = 2000
 

@@ -4,8 +4,8 @@ import re
 import string
 from urllib.parse import unquote
 
-from airflow_provider_spark_operator.core.driver.configuration.errors import DriverBuildError
-from airflow_provider_spark_operator.core.driver.configuration.inputs import NO_RESOURCE
+from .errors import DriverBuildError
+from .inputs import NO_RESOURCE
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 

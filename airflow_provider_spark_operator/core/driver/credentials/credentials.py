@@ -1,13 +1,6 @@
 """The credentials of the driver for the API: a service account, or a secret with a token or certificate."""
 
-from airflow_provider_spark_operator.core.driver.pod.pod import (
-    BuildContext,
-    Changes,
-    SparkPod,
-    build_secret,
-    build_volume_with_mount,
-    get_file_content,
-)
+from ..pod.pod import BuildContext, Changes, SparkPod, build_secret, build_volume_with_mount, get_file_content
 
 _PREFIX = "spark.kubernetes.authenticate.driver."
 _SERVICE_ACCOUNT_KEY = f"{_PREFIX}serviceAccountName"

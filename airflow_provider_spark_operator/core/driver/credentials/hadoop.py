@@ -1,15 +1,9 @@
 """The Hadoop configuration files of the driver."""
 
-from airflow_provider_spark_operator.core.driver.configuration.errors import DriverBuildError
-from airflow_provider_spark_operator.core.driver.configuration.text import decode_text
-from airflow_provider_spark_operator.core.driver.pod.pod import (
-    BuildContext,
-    Changes,
-    SparkPod,
-    build_config_map,
-    build_variable,
-)
-from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
+from ...kubernetes.json_object import JsonObject
+from ..configuration.errors import DriverBuildError
+from ..configuration.text import decode_text
+from ..pod.pod import BuildContext, Changes, SparkPod, build_config_map, build_variable
 
 _CONFIG_MAP_KEY = "spark.kubernetes.hadoop.configMapName"
 _DIRECTORY = "/opt/hadoop/conf"

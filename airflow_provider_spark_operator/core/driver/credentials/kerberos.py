@@ -1,8 +1,9 @@
 """The configuration file, keytabs and delegation tokens of Kerberos."""
 
-from airflow_provider_spark_operator.core.driver.configuration.errors import DriverBuildError
-from airflow_provider_spark_operator.core.driver.configuration.text import decode_text
-from airflow_provider_spark_operator.core.driver.pod.pod import (
+from ...kubernetes.json_object import JsonObject
+from ..configuration.errors import DriverBuildError
+from ..configuration.text import decode_text
+from ..pod.pod import (
     BuildContext,
     Changes,
     SparkPod,
@@ -12,7 +13,6 @@ from airflow_provider_spark_operator.core.driver.pod.pod import (
     build_volume_with_mount,
     get_file_content,
 )
-from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
 
 _PREFIX = "spark.kubernetes.kerberos."
 _KRB5_PATH_KEY = f"{_PREFIX}krb5.path"

@@ -1,9 +1,9 @@
 """Existing secrets as files and environment variables of the driver."""
 
-from airflow_provider_spark_operator.core.driver.configuration.errors import DriverBuildError
-from airflow_provider_spark_operator.core.driver.configuration.text import split
-from airflow_provider_spark_operator.core.driver.pod.pod import BuildContext, Changes, SparkPod
-from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
+from ...kubernetes.json_object import JsonObject
+from ..configuration.errors import DriverBuildError
+from ..configuration.text import split
+from ..pod.pod import BuildContext, Changes, SparkPod
 
 _MOUNT_PREFIX = "spark.kubernetes.driver.secrets."
 _REFERENCE_PREFIX = "spark.kubernetes.driver.secretKeyRef."

@@ -3,10 +3,10 @@
 import re
 from collections.abc import Mapping
 
-from airflow_provider_spark_operator.core.driver.configuration.errors import DriverBuildError
-from airflow_provider_spark_operator.core.driver.pod.command import CONFIGURATION_DIRECTORY
-from airflow_provider_spark_operator.core.driver.pod.pod import BuildContext, Changes, build_config_map, build_variable
-from airflow_provider_spark_operator.core.spark.properties import format_properties
+from ...spark.properties import format_properties
+from ..configuration.errors import DriverBuildError
+from ..pod.command import CONFIGURATION_DIRECTORY
+from ..pod.pod import BuildContext, Changes, build_config_map, build_variable
 
 _NAMESPACE_ENTRY = "spark.kubernetes.namespace"
 _PROPERTIES_ENTRY = "spark.properties"

@@ -1,8 +1,8 @@
 """The network policy that restricts access to the executors to pods of the same application."""
 
-from airflow_provider_spark_operator.core.driver.pod.metadata import build_selector_label
-from airflow_provider_spark_operator.core.driver.pod.pod import BuildContext, Changes, SparkPod
-from airflow_provider_spark_operator.core.kubernetes.names import LABEL_ROLE, ROLE_EXECUTOR
+from ...kubernetes.names import LABEL_ROLE, ROLE_EXECUTOR
+from ..pod.metadata import build_selector_label
+from ..pod.pod import BuildContext, Changes, SparkPod
 
 
 def add_network_policy(submission: BuildContext, _: SparkPod) -> Changes:

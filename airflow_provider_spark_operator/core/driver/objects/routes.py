@@ -4,10 +4,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from airflow_provider_spark_operator.core.driver.configuration.errors import DriverBuildError
-from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
-from airflow_provider_spark_operator.core.kubernetes.pods import get_object
-from airflow_provider_spark_operator.core.models.application import SparkApplicationSpec
+from ...kubernetes.json_object import JsonObject
+from ...kubernetes.pods import get_object
+from ...models.application import SparkApplicationSpec
+from ..configuration.errors import DriverBuildError
 
 _GATEWAY_API = "gateway.networking.k8s.io/v1"
 _COMMON_FIELDS: Final = ("serviceSpec", "serviceMetadata.name")

@@ -1,7 +1,8 @@
 """The headless service through which executors and users reach the driver."""
 
-from airflow_provider_spark_operator.core.driver.configuration.errors import DriverBuildError
-from airflow_provider_spark_operator.core.driver.configuration.ports import (
+from ...kubernetes.json_object import JsonObject
+from ..configuration.errors import DriverBuildError
+from ..configuration.ports import (
     DRIVER_BLOCK_MANAGER_PORT_KEY,
     DRIVER_PORT_KEY,
     get_connect_port,
@@ -9,9 +10,8 @@ from airflow_provider_spark_operator.core.driver.configuration.ports import (
     get_service_block_manager_port,
     get_ui_port,
 )
-from airflow_provider_spark_operator.core.driver.pod.metadata import build_driver_labels, build_selector_label
-from airflow_provider_spark_operator.core.driver.pod.pod import BuildContext, Changes, SparkPod
-from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
+from ..pod.metadata import build_driver_labels, build_selector_label
+from ..pod.pod import BuildContext, Changes, SparkPod
 
 _PREFIX = "spark.kubernetes.driver.service."
 _ADDRESSES = {

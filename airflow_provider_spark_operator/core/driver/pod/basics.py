@@ -1,24 +1,15 @@
 """The fields that every driver has: metadata, image, ports, environment and resources of the Spark container."""
 
-from airflow_provider_spark_operator.core.driver.configuration.errors import DriverBuildError
-from airflow_provider_spark_operator.core.driver.configuration.ports import (
-    get_connect_port,
-    get_container_block_manager_port,
-    get_driver_port,
-    get_ui_port,
-)
-from airflow_provider_spark_operator.core.driver.configuration.resource_names import POD_NAME_KEY
-from airflow_provider_spark_operator.core.driver.pod.metadata import build_driver_labels, replace_placeholders
-from airflow_provider_spark_operator.core.driver.pod.pod import BuildContext, Changes, SparkPod, build_variable
-from airflow_provider_spark_operator.core.driver.pod.resources import (
-    FACTOR_KEY,
-    build_container_resources,
-    format_overhead_factor,
-)
-from airflow_provider_spark_operator.core.driver.pod.uploads import plan_dependency_uploads
-from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
-from airflow_provider_spark_operator.core.kubernetes.names import DRIVER_CONTAINER
-from airflow_provider_spark_operator.core.spark.spark_conf import DRIVER_IMAGE_KEY, IMAGE_KEY, VERSION_PLACEHOLDER
+from ...kubernetes.json_object import JsonObject
+from ...kubernetes.names import DRIVER_CONTAINER
+from ...spark.spark_conf import DRIVER_IMAGE_KEY, IMAGE_KEY, VERSION_PLACEHOLDER
+from ..configuration.errors import DriverBuildError
+from ..configuration.ports import get_connect_port, get_container_block_manager_port, get_driver_port, get_ui_port
+from ..configuration.resource_names import POD_NAME_KEY
+from .metadata import build_driver_labels, replace_placeholders
+from .pod import BuildContext, Changes, SparkPod, build_variable
+from .resources import FACTOR_KEY, build_container_resources, format_overhead_factor
+from .uploads import plan_dependency_uploads
 
 _MAX_NAME_LENGTH = 253
 _ESCALATION = "securityContext.allowPrivilegeEscalation"

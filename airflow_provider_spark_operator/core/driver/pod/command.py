@@ -1,10 +1,10 @@
 """The command of the Spark container of a driver."""
 
-from airflow_provider_spark_operator.core.driver.configuration.inputs import NO_RESOURCE, ApplicationKind
-from airflow_provider_spark_operator.core.driver.configuration.uris import is_local
-from airflow_provider_spark_operator.core.driver.pod.pod import BuildContext, Changes, SparkPod, Upload, build_variable
-from airflow_provider_spark_operator.core.driver.pod.uploads import plan_upload
-from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
+from ...kubernetes.json_object import JsonObject
+from ..configuration.inputs import NO_RESOURCE, ApplicationKind
+from ..configuration.uris import is_local
+from .pod import BuildContext, Changes, SparkPod, Upload, build_variable
+from .uploads import plan_upload
 
 CONFIGURATION_DIRECTORY = "/opt/spark/conf"
 _MAIN_RESOURCE_FIELD = "main resource"

@@ -1,13 +1,6 @@
 """The pod template of the executors, which the driver reads from a ConfigMap."""
 
-from airflow_provider_spark_operator.core.driver.pod.pod import (
-    BuildContext,
-    Changes,
-    SparkPod,
-    build_config_map,
-    build_volume_with_mount,
-    check_no_file_named,
-)
+from .pod import BuildContext, Changes, SparkPod, build_config_map, build_volume_with_mount, check_no_file_named
 
 _DIRECTORY = "/opt/spark/pod-template"
 _FILE = "pod-spec-template.yml"

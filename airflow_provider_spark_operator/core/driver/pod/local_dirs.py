@@ -1,7 +1,7 @@
 """The scratch directories of the driver."""
 
-from airflow_provider_spark_operator.core.driver.configuration.text import split
-from airflow_provider_spark_operator.core.driver.pod.pod import BuildContext, Changes, SparkPod, build_variable
+from ..configuration.text import split
+from .pod import BuildContext, Changes, SparkPod, build_variable
 
 _VOLUME_PREFIX = "spark-local-dir-"
 _VARIABLE = "SPARK_LOCAL_DIRS"

@@ -2,10 +2,7 @@
 
 import re
 
-from airflow_provider_spark_operator.core.driver.configuration.errors import DriverBuildError
-from airflow_provider_spark_operator.core.driver.configuration.resource_names import build_application_name_label
-from airflow_provider_spark_operator.core.driver.pod.pod import BuildContext
-from airflow_provider_spark_operator.core.kubernetes.names import (
+from ...kubernetes.names import (
     LABEL_APPLICATION_SELECTOR,
     LABEL_ROLE,
     LABEL_SPARK_NAME,
@@ -13,6 +10,9 @@ from airflow_provider_spark_operator.core.kubernetes.names import (
     LONGEST_LABEL_VALUE,
     ROLE_DRIVER,
 )
+from ..configuration.errors import DriverBuildError
+from ..configuration.resource_names import build_application_name_label
+from .pod import BuildContext
 
 LABEL_PREFIX = "spark.kubernetes.driver.label."
 _DEFAULT_NAME = "spark"

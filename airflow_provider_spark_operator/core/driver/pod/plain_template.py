@@ -8,8 +8,8 @@ that are not in `pod_fields` are not changed. The API rejects values of a wrong 
 import re
 from collections.abc import Mapping
 
-from airflow_provider_spark_operator.core.driver.configuration.numbers import format_double
-from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
+from ...kubernetes.json_object import JsonObject
+from ..configuration.numbers import format_double
 
 _INTEGER = re.compile(r"[+-]?[0-9]{1,19}", re.ASCII)
 _OCTAL_INTEGER = re.compile(r"0o?([0-7]{1,9})", re.ASCII)

@@ -5,11 +5,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from airflow_provider_spark_operator.core.driver.configuration.configuration import Configuration
-from airflow_provider_spark_operator.core.driver.configuration.errors import DriverBuildError
-from airflow_provider_spark_operator.core.driver.configuration.inputs import SubmissionInputs
-from airflow_provider_spark_operator.core.driver.configuration.resource_names import Naming
-from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
+from ...kubernetes.json_object import JsonObject
+from ..configuration.configuration import Configuration
+from ..configuration.errors import DriverBuildError
+from ..configuration.inputs import SubmissionInputs
+from ..configuration.resource_names import Naming
 
 
 @dataclass(frozen=True)

@@ -1,12 +1,12 @@
 """The memory, cores and devices of the container of a driver or an executor."""
 
-from airflow_provider_spark_operator.core.driver.configuration.configuration import Configuration
-from airflow_provider_spark_operator.core.driver.configuration.errors import DriverBuildError
-from airflow_provider_spark_operator.core.driver.configuration.inputs import ApplicationKind
-from airflow_provider_spark_operator.core.driver.configuration.memory import parse_bytes_as_mib
-from airflow_provider_spark_operator.core.driver.configuration.numbers import format_double
-from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
-from airflow_provider_spark_operator.core.kubernetes.names import ROLE_DRIVER, ROLE_EXECUTOR
+from ...kubernetes.json_object import JsonObject
+from ...kubernetes.names import ROLE_DRIVER, ROLE_EXECUTOR
+from ..configuration.configuration import Configuration
+from ..configuration.errors import DriverBuildError
+from ..configuration.inputs import ApplicationKind
+from ..configuration.memory import parse_bytes_as_mib
+from ..configuration.numbers import format_double
 
 FACTOR_KEY = "spark.kubernetes.memoryOverheadFactor"
 _OFF_HEAP_KEY = "spark.memory.offHeap.enabled"

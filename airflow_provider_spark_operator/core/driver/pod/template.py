@@ -3,12 +3,12 @@
 from collections.abc import Mapping
 from typing import Any
 
-from airflow_provider_spark_operator.core.driver.configuration.errors import DriverBuildError
-from airflow_provider_spark_operator.core.driver.configuration.inputs import DRIVER_TEMPLATE_KEY
-from airflow_provider_spark_operator.core.driver.pod.plain_template import normalize_template
-from airflow_provider_spark_operator.core.driver.pod.pod import BuildContext, SparkPod, check_no_file_named
-from airflow_provider_spark_operator.core.kubernetes.names import ROLE_DRIVER
-from airflow_provider_spark_operator.core.spark.spark_conf import TEMPLATE_CONTAINER_KEYS
+from ...kubernetes.names import ROLE_DRIVER
+from ...spark.spark_conf import TEMPLATE_CONTAINER_KEYS
+from ..configuration.errors import DriverBuildError
+from ..configuration.inputs import DRIVER_TEMPLATE_KEY
+from .plain_template import normalize_template
+from .pod import BuildContext, SparkPod, check_no_file_named
 
 _CONTAINER_KEY = TEMPLATE_CONTAINER_KEYS[ROLE_DRIVER]
 _OBJECT: Mapping[str, object] = {}

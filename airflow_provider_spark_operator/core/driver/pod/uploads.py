@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from airflow_provider_spark_operator.core.driver.configuration.errors import DriverBuildError
-from airflow_provider_spark_operator.core.driver.configuration.uris import get_file_path, is_local, split_alias
-from airflow_provider_spark_operator.core.driver.pod.pod import BuildContext, Upload
+from ..configuration.errors import DriverBuildError
+from ..configuration.uris import get_file_path, is_local, split_alias
+from .pod import BuildContext, Upload
 
 UPLOAD_PATH_KEY = "spark.kubernetes.file.upload.path"
 _ARCHIVES_KEY = "spark.archives"

@@ -4,11 +4,11 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from airflow_provider_spark_operator.core.driver.configuration.configuration import Configuration
-from airflow_provider_spark_operator.core.driver.configuration.errors import DriverBuildError
-from airflow_provider_spark_operator.core.driver.pod.plain_template import normalize_template
-from airflow_provider_spark_operator.core.driver.pod.pod import BuildContext, Changes, SparkPod, check_no_file_named
-from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
+from ...kubernetes.json_object import JsonObject
+from ..configuration.configuration import Configuration
+from ..configuration.errors import DriverBuildError
+from .plain_template import normalize_template
+from .pod import BuildContext, Changes, SparkPod, check_no_file_named
 
 VOLCANO_STEP = "org.apache.spark.deploy.k8s.features.VolcanoFeatureStep"
 POD_GROUP_TEMPLATE_KEY = "spark.kubernetes.scheduler.volcano.podGroupTemplateFile"

@@ -4,10 +4,10 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from airflow_provider_spark_operator.core.driver.configuration.errors import DriverBuildError
-from airflow_provider_spark_operator.core.driver.pod.metadata import build_selector_label
-from airflow_provider_spark_operator.core.driver.pod.pod import BuildContext, Changes, SparkPod
-from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
+from ...kubernetes.json_object import JsonObject
+from ..configuration.errors import DriverBuildError
+from .metadata import build_selector_label
+from .pod import BuildContext, Changes, SparkPod
 
 _DRIVER_PREFIX = "spark.kubernetes.driver.volumes."
 _EXECUTOR_PREFIX = "spark.kubernetes.executor.volumes."

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from airflow_provider_spark_operator.core.driver.configuration.errors import DriverBuildError
+from ..configuration.errors import DriverBuildError
 
 FLAG_KEYS = {
     "--archives": "spark.archives",

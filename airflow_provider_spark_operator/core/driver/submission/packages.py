@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping
 
-from airflow_provider_spark_operator.core.driver.configuration.errors import DriverBuildError
-from airflow_provider_spark_operator.core.driver.configuration.text import split
+from ..configuration.errors import DriverBuildError
+from ..configuration.text import split
 
 PACKAGES_KEY = "spark.jars.packages"
 EXCLUDES_KEY = "spark.jars.excludes"

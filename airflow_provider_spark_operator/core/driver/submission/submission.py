@@ -4,27 +4,16 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from airflow_provider_spark_operator.core.driver.configuration.configuration import FORMER_KEYS, Configuration
-from airflow_provider_spark_operator.core.driver.configuration.errors import DriverBuildError
-from airflow_provider_spark_operator.core.driver.configuration.inputs import (
-    NO_RESOURCE,
-    PYTHON_RUNNER,
-    R_RUNNER,
-    ApplicationKind,
-    SubmissionInputs,
-)
-from airflow_provider_spark_operator.core.driver.configuration.memory import is_positive_size
-from airflow_provider_spark_operator.core.driver.configuration.text import trim, trim_except_line_ends
-from airflow_provider_spark_operator.core.driver.configuration.uris import (
-    build_file_uri,
-    get_file_path,
-    resolve_reference,
-    split_alias,
-)
-from airflow_provider_spark_operator.core.driver.submission.command_line import FLAG_KEYS, CommandLine
-from airflow_provider_spark_operator.core.driver.submission.packages import check_packages
-from airflow_provider_spark_operator.core.kubernetes.kubernetes_names import is_namespace
-from airflow_provider_spark_operator.core.spark.spark_conf import DYNAMIC_ALLOCATION_KEY
+from ...kubernetes.kubernetes_names import is_namespace
+from ...spark.spark_conf import DYNAMIC_ALLOCATION_KEY
+from ..configuration.configuration import FORMER_KEYS, Configuration
+from ..configuration.errors import DriverBuildError
+from ..configuration.inputs import NO_RESOURCE, PYTHON_RUNNER, R_RUNNER, ApplicationKind, SubmissionInputs
+from ..configuration.memory import is_positive_size
+from ..configuration.text import trim, trim_except_line_ends
+from ..configuration.uris import build_file_uri, get_file_path, resolve_reference, split_alias
+from .command_line import FLAG_KEYS, CommandLine
+from .packages import check_packages
 
 _NAMESPACE_KEY = "spark.kubernetes.namespace"
 _MASTER = re.compile(r"k8s://(?:(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*)://)?(?P<rest>.+)")

@@ -7,21 +7,21 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from datetime import datetime
 from pathlib import Path
 
-from local_kubernetes.api.kinds.documents import JsonObject
-from local_kubernetes.api.kinds.kinds import NODES, PODS
-from local_kubernetes.api.kinds.status import ApiStatusError
-from local_kubernetes.api.store.store import Store
-from local_kubernetes.api.store.watch import DELETED
-from local_kubernetes.clock import utc_now
-from local_kubernetes.kubelet.containers.container_log import MAX_FILE_BYTES, LogQuery
-from local_kubernetes.kubelet.node.access import ApiAccess
-from local_kubernetes.kubelet.node.images import DEFAULT_IMAGES, ImageRule, uses_assigned_ports
-from local_kubernetes.kubelet.node.memory import MemoryLimits
-from local_kubernetes.kubelet.node.node import MAX_PODS, NODE_NAME, Node, build_node_document
-from local_kubernetes.kubelet.node.recorder import EventRecorder
-from local_kubernetes.kubelet.node.services import ServiceAddresses
-from local_kubernetes.kubelet.pods.logs import log_start, read_log
-from local_kubernetes.kubelet.pods.pod import PodWorker
+from ..api.kinds.documents import JsonObject
+from ..api.kinds.kinds import NODES, PODS
+from ..api.kinds.status import ApiStatusError
+from ..api.store.store import Store
+from ..api.store.watch import DELETED
+from ..clock import utc_now
+from .containers.container_log import MAX_FILE_BYTES, LogQuery
+from .node.access import ApiAccess
+from .node.images import DEFAULT_IMAGES, ImageRule, uses_assigned_ports
+from .node.memory import MemoryLimits
+from .node.node import MAX_PODS, NODE_NAME, Node, build_node_document
+from .node.recorder import EventRecorder
+from .node.services import ServiceAddresses
+from .pods.logs import log_start, read_log
+from .pods.pod import PodWorker
 
 _KEPT_LOG_FOLDERS = 100
 _STOP_SECONDS = 15.0

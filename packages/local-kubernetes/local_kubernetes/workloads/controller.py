@@ -3,15 +3,15 @@
 import asyncio
 from collections.abc import Callable, Iterable
 
-from local_kubernetes.api.kinds.documents import JsonObject
-from local_kubernetes.api.kinds.kinds import PERSISTENT_VOLUME_CLAIMS, PODS, STATEFUL_SETS, Kind
-from local_kubernetes.api.kinds.status import ApiStatusError
-from local_kubernetes.api.requests.requests import WriteOptions
-from local_kubernetes.api.server import resources
-from local_kubernetes.api.store.registry import KindRegistry
-from local_kubernetes.api.store.store import Store
-from local_kubernetes.kubelet.node.recorder import EventRecorder
-from local_kubernetes.workloads.stateful_set import belongs_to, decide
+from ..api.kinds.documents import JsonObject
+from ..api.kinds.kinds import PERSISTENT_VOLUME_CLAIMS, PODS, STATEFUL_SETS, Kind
+from ..api.kinds.status import ApiStatusError
+from ..api.requests.requests import WriteOptions
+from ..api.server import resources
+from ..api.store.registry import KindRegistry
+from ..api.store.store import Store
+from ..kubelet.node.recorder import EventRecorder
+from .stateful_set import belongs_to, decide
 
 NAME = "statefulset-controller"
 _EXPIRED = 410

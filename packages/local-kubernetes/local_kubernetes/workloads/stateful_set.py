@@ -5,7 +5,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from local_kubernetes.api.kinds.documents import JsonObject, copy_json
+from ..api.kinds.documents import JsonObject, copy_json
 
 _REVISION_LABEL = "controller-revision-hash"
 _NAME_LABEL = "statefulset.kubernetes.io/pod-name"

@@ -6,10 +6,9 @@ from datetime import UTC, datetime
 from ipaddress import ip_network
 from typing import Any
 
-from local_kubernetes.api.admission import pods
-from local_kubernetes.api.kinds.documents import JsonObject, copy_json, get_text
-from local_kubernetes.api.kinds.events import GROUP as NEW_EVENTS
-from local_kubernetes.api.kinds.kinds import (
+from ..kinds.documents import JsonObject, copy_json, get_text
+from ..kinds.events import GROUP as NEW_EVENTS
+from ..kinds.kinds import (
     CONFIG_MAPS,
     CUSTOM_RESOURCE_DEFINITIONS,
     EVENTS,
@@ -26,13 +25,14 @@ from local_kubernetes.api.kinds.kinds import (
     STATEFUL_SETS,
     Kind,
 )
-from local_kubernetes.api.kinds.status import Cause, build_forbidden, build_invalid
-from local_kubernetes.api.rules import data_rules, defaults, definitions, kind_rules, pod_rules, schema
-from local_kubernetes.api.rules.metadata import find_finalizer_warnings
-from local_kubernetes.api.rules.pod_warnings import find_pod_warnings
-from local_kubernetes.api.rules.rules import find_natural_causes
-from local_kubernetes.api.store.registry import ServedKind
-from local_kubernetes.api.store.store import Store
+from ..kinds.status import Cause, build_forbidden, build_invalid
+from ..rules import data_rules, defaults, definitions, kind_rules, pod_rules, schema
+from ..rules.metadata import find_finalizer_warnings
+from ..rules.pod_warnings import find_pod_warnings
+from ..rules.rules import find_natural_causes
+from ..store.registry import ServedKind
+from ..store.store import Store
+from . import pods
 
 _STATEFUL_SET_CHANGES = (
     "replicas",

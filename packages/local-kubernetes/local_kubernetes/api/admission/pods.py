@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from local_kubernetes.api.kinds.documents import JsonObject, copy_json, format_timestamp
-from local_kubernetes.api.kinds.quantities import MILLI, normalize_quantity
+from ..kinds.documents import JsonObject, copy_json, format_timestamp
+from ..kinds.quantities import MILLI, normalize_quantity
 
 _DEFAULTS: Mapping[str, Any] = {
     "restartPolicy": "Always",

@@ -8,12 +8,12 @@ from collections.abc import Callable, Mapping
 from datetime import UTC
 from typing import Any, NoReturn
 
-from local_kubernetes.api.kinds import kinds
-from local_kubernetes.api.kinds.documents import JsonObject, format_timestamp, parse_timestamp
-from local_kubernetes.api.kinds.quantities import normalize_quantity
-from local_kubernetes.api.kinds.status import build_bad_request
-from local_kubernetes.api.kinds.types import Schema, get_schema
-from local_kubernetes.api.store.registry import ServedKind
+from ..kinds import kinds
+from ..kinds.documents import JsonObject, format_timestamp, parse_timestamp
+from ..kinds.quantities import normalize_quantity
+from ..kinds.status import build_bad_request
+from ..kinds.types import Schema, get_schema
+from ..store.registry import ServedKind
 
 _METADATA = "meta.v1.ObjectMeta"
 _EMPTY_LISTS_COUNT = frozenset({kinds.CUSTOM_RESOURCE_DEFINITIONS.key, kinds.ROLES.key, kinds.CLUSTER_ROLES.key})

@@ -1,6 +1,6 @@
 """Events of the group `events.k8s.io`: core events with other field names."""
 
-from local_kubernetes.api.kinds.documents import JsonObject
+from .documents import JsonObject
 
 GROUP = "events.k8s.io"
 

@@ -5,9 +5,9 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from local_kubernetes.api.kinds.documents import get_text, parse_whole_number
-from local_kubernetes.api.kinds.kinds import Kind
-from local_kubernetes.api.kinds.status import build_bad_request
+from .documents import get_text, parse_whole_number
+from .kinds import Kind
+from .status import build_bad_request
 
 
 class Selector(Protocol):

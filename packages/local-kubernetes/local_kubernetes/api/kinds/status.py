@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from local_kubernetes.api.kinds.documents import JsonObject
-    from local_kubernetes.api.kinds.kinds import Kind
+    from .documents import JsonObject
+    from .kinds import Kind
 
 
 class ApiStatusError(Exception):

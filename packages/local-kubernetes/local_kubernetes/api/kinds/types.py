@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NoReturn
 
-from local_kubernetes.api.kinds.documents import JsonObject
+from .documents import JsonObject
 
 Schema = Mapping[str, Any]
 

@@ -6,16 +6,16 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from local_kubernetes.api.kinds import kinds
-from local_kubernetes.api.kinds.documents import JsonObject, format_timestamp
-from local_kubernetes.api.kinds.status import ApiStatusError
-from local_kubernetes.api.patching import fields
+from ..kinds import kinds
+from ..kinds.documents import JsonObject, format_timestamp
+from ..kinds.status import ApiStatusError
+from . import fields
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from local_kubernetes.api.requests.requests import WriteOptions
-    from local_kubernetes.api.store.registry import ServedKind
+    from ..requests.requests import WriteOptions
+    from ..store.registry import ServedKind
 
 _UNOWNED = frozenset(
     ("f:metadata", f"f:{key}")

@@ -9,7 +9,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from local_kubernetes.api.kinds.documents import JsonObject, copy_json
+from ..kinds.documents import JsonObject, copy_json
 
 Path = tuple[str, ...]
 Schema = Mapping[str, Any] | None

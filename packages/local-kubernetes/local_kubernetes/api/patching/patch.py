@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from local_kubernetes.api.kinds.documents import copy_json
-from local_kubernetes.api.kinds.status import ApiStatusError, build_bad_request
+from ..kinds.documents import copy_json
+from ..kinds.status import ApiStatusError, build_bad_request
 
 _MAX_OPERATIONS = 10_000
 

@@ -6,8 +6,8 @@ The keys are those of the Go types (`patchMergeKey`) of built-in kinds.
 from collections.abc import Callable
 from typing import Any
 
-from local_kubernetes.api.kinds.documents import copy_json
-from local_kubernetes.api.kinds.status import ApiStatusError, build_bad_request
+from ..kinds.documents import copy_json
+from ..kinds.status import ApiStatusError, build_bad_request
 
 _MERGE_KEYS: dict[str, str] = {
     "conditions": "type",

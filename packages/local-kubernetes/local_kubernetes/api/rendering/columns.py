@@ -4,19 +4,11 @@ from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Any
 
-from local_kubernetes.api.kinds.documents import get_text
-from local_kubernetes.api.kinds.kinds import EVENTS
-from local_kubernetes.api.rendering.pod_columns import POD_COLUMNS
-from local_kubernetes.api.rendering.table import (
-    AGE,
-    NAME,
-    Cell,
-    Column,
-    Document,
-    build_column,
-    format_age,
-)
-from local_kubernetes.api.store.registry import ServedKind
+from ..kinds.documents import get_text
+from ..kinds.kinds import EVENTS
+from ..store.registry import ServedKind
+from .pod_columns import POD_COLUMNS
+from .table import AGE, NAME, Cell, Column, Document, build_column, format_age
 
 _NONE = "<none>"
 

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from local_kubernetes.api.kinds.documents import get_text
-from local_kubernetes.api.rendering.table import AGE, Cell, Column, Document, format_age
+from ..kinds.documents import get_text
+from .table import AGE, Cell, Column, Document, format_age
 
 _NONE = "<none>"
 

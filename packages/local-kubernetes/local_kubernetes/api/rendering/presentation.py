@@ -7,11 +7,11 @@ from datetime import UTC, datetime
 
 from aiohttp import web
 
-from local_kubernetes.api.kinds.documents import JsonObject
-from local_kubernetes.api.kinds.status import ApiStatusError, build_bad_request
-from local_kubernetes.api.rendering.columns import list_columns
-from local_kubernetes.api.store.registry import ServedKind
-from local_kubernetes.api.store.watch import Event
+from ..kinds.documents import JsonObject
+from ..kinds.status import ApiStatusError, build_bad_request
+from ..store.registry import ServedKind
+from ..store.watch import Event
+from .columns import list_columns
 
 META_VERSION = "meta.k8s.io/v1"
 _JSON_TYPES = frozenset({"application/json", "*/*"})

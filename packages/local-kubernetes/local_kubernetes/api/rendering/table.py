@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from local_kubernetes.api.kinds.documents import parse_timestamp
-from local_kubernetes.api.rendering.jsonpath import find_values
+from ..kinds.documents import parse_timestamp
+from .jsonpath import find_values
 
 if TYPE_CHECKING:
-    from local_kubernetes.api.kinds.documents import JsonObject
-    from local_kubernetes.api.rules.definitions import DefinedColumn
+    from ..kinds.documents import JsonObject
+    from ..rules.definitions import DefinedColumn
 
 Document = Mapping[str, Any]
 Cell = str | int | float | bool | None

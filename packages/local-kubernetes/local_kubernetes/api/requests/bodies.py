@@ -10,9 +10,9 @@ from typing import Any, NoReturn
 
 from aiohttp import web
 
-from local_kubernetes.api.kinds.documents import JsonObject
-from local_kubernetes.api.kinds.status import build_bad_request, build_too_large, build_unsupported_media_type
-from local_kubernetes.api.requests import protobuf
+from ..kinds.documents import JsonObject
+from ..kinds.status import build_bad_request, build_too_large, build_unsupported_media_type
+from . import protobuf
 
 MAX_BODY_BYTES = 3 * 1024 * 1024
 JSON = "application/json"

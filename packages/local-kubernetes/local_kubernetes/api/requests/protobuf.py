@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from functools import cache
 from typing import Any
 
-from local_kubernetes.api.kinds.documents import JsonObject, format_timestamp
+from ..kinds.documents import JsonObject, format_timestamp
 
 _MAGIC = b"k8s\x00"
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5

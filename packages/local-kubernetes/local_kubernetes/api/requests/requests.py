@@ -8,21 +8,10 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 from urllib.parse import unquote
 
-from local_kubernetes.api.kinds.documents import JsonObject, parse_whole_number
-from local_kubernetes.api.kinds.kinds import Kind
-from local_kubernetes.api.kinds.selectors import (
-    FieldSelector,
-    LabelSelector,
-    parse_field_selector,
-    parse_label_selector,
-)
-from local_kubernetes.api.kinds.status import (
-    ApiStatusError,
-    Cause,
-    build_bad_request,
-    build_invalid_options,
-    build_not_implemented,
-)
+from ..kinds.documents import JsonObject, parse_whole_number
+from ..kinds.kinds import Kind
+from ..kinds.selectors import FieldSelector, LabelSelector, parse_field_selector, parse_label_selector
+from ..kinds.status import ApiStatusError, Cause, build_bad_request, build_invalid_options, build_not_implemented
 
 Query = Mapping[str, str]
 _Value = TypeVar("_Value")

@@ -4,12 +4,12 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from local_kubernetes.api.kinds.status import Cause
-from local_kubernetes.api.rules.probe_rules import find_lifecycle_causes, find_probe_causes
-from local_kubernetes.api.rules.reference_rules import find_field_causes, find_resource_causes
-from local_kubernetes.api.rules.resource_rules import find_resources_causes
-from local_kubernetes.api.rules.restart_rules import find_restart_causes
-from local_kubernetes.api.rules.rules import (
+from ..kinds.status import Cause
+from .probe_rules import find_lifecycle_causes, find_probe_causes
+from .reference_rules import find_field_causes, find_resource_causes
+from .resource_rules import find_resources_causes
+from .restart_rules import find_restart_causes
+from .rules import (
     build_backstep_cause,
     build_duplicate_cause,
     build_forbidden_cause,
@@ -24,7 +24,7 @@ from local_kubernetes.api.rules.rules import (
     find_port_name_problems,
     find_subdomain_causes,
 )
-from local_kubernetes.api.rules.security_rules import find_container_security_causes
+from .security_rules import find_container_security_causes
 
 Spec = Mapping[str, Any]
 

@@ -2,11 +2,11 @@
 
 import base64
 
-from local_kubernetes.api.kinds.documents import JsonObject, get_text
-from local_kubernetes.api.kinds.kinds import CONFIG_MAPS, LEASES, SECRETS, Kind
-from local_kubernetes.api.kinds.status import Cause, build_bad_request, build_invalid
-from local_kubernetes.api.rules.rules import build_invalid_cause as invalid_value
-from local_kubernetes.api.rules.rules import find_config_key_problems
+from ..kinds.documents import JsonObject, get_text
+from ..kinds.kinds import CONFIG_MAPS, LEASES, SECRETS, Kind
+from ..kinds.status import Cause, build_bad_request, build_invalid
+from .rules import build_invalid_cause as invalid_value
+from .rules import find_config_key_problems
 
 _MAX_DATA_BYTES = 1024 * 1024
 _LINE_ENDS = str.maketrans("", "", "\r\n")

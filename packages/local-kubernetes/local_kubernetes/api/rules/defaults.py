@@ -2,8 +2,8 @@
 
 from collections.abc import Callable, Mapping
 
-from local_kubernetes.api.kinds import kinds
-from local_kubernetes.api.kinds.documents import JsonObject, get_text
+from ..kinds import kinds
+from ..kinds.documents import JsonObject, get_text
 
 
 def _fill_service(document: JsonObject) -> None:

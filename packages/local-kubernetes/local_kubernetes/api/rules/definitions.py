@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from local_kubernetes.api.kinds.documents import JsonObject, format_timestamp
-from local_kubernetes.api.kinds.kinds import CUSTOM_RESOURCE_DEFINITIONS, Kind
-from local_kubernetes.api.kinds.status import Cause, build_invalid
-from local_kubernetes.api.rules.rules import find_choice_causes
-from local_kubernetes.api.rules.structural import find_schema_causes
+from ..kinds.documents import JsonObject, format_timestamp
+from ..kinds.kinds import CUSTOM_RESOURCE_DEFINITIONS, Kind
+from ..kinds.status import Cause, build_invalid
+from .rules import find_choice_causes
+from .structural import find_schema_causes
 
 REPLICAS_PATH = ".spec.replicas"
 _COLUMN_TYPES = ("boolean", "date", "integer", "number", "string")

@@ -4,10 +4,10 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from local_kubernetes.api.kinds import kinds
-from local_kubernetes.api.kinds.quantities import parse_quantity
-from local_kubernetes.api.kinds.status import Cause
-from local_kubernetes.api.rules.rules import (
+from ..kinds import kinds
+from ..kinds.quantities import parse_quantity
+from ..kinds.status import Cause
+from .rules import (
     build_forbidden_cause,
     build_invalid_cause,
     build_required_cause,
@@ -17,7 +17,7 @@ from local_kubernetes.api.rules.rules import (
     find_labels_causes,
     find_natural_causes,
 )
-from local_kubernetes.api.rules.service_rules import find_service_causes
+from .service_rules import find_service_causes
 
 Part = Mapping[str, Any]
 

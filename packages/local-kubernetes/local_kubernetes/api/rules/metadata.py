@@ -7,8 +7,8 @@ from datetime import datetime
 from typing import Any
 from uuid import uuid4
 
-from local_kubernetes.api.kinds.documents import JsonObject, format_timestamp
-from local_kubernetes.api.kinds.kinds import (
+from ..kinds.documents import JsonObject, format_timestamp
+from ..kinds.kinds import (
     CUSTOM_RESOURCE_DEFINITIONS,
     EVENTS,
     LEASES,
@@ -18,14 +18,9 @@ from local_kubernetes.api.kinds.kinds import (
     SERVICES,
     Kind,
 )
-from local_kubernetes.api.kinds.status import ApiStatusError, Cause, build_bad_request, build_invalid
-from local_kubernetes.api.rules.rules import build_invalid_cause as invalid_value
-from local_kubernetes.api.rules.rules import (
-    find_label_problems,
-    find_labels_causes,
-    find_qualified_name_problems,
-    find_subdomain_problems,
-)
+from ..kinds.status import ApiStatusError, Cause, build_bad_request, build_invalid
+from .rules import build_invalid_cause as invalid_value
+from .rules import find_label_problems, find_labels_causes, find_qualified_name_problems, find_subdomain_problems
 
 _SUFFIX_ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
 _PATH_SEGMENT_KINDS = frozenset({"roles", "rolebindings", "clusterroles", "clusterrolebindings"})

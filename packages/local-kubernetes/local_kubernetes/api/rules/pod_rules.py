@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from local_kubernetes.api.kinds.status import Cause
-from local_kubernetes.api.rules.container_rules import find_containers_causes
-from local_kubernetes.api.rules.resource_rules import find_resources_causes
-from local_kubernetes.api.rules.rules import (
+from ..kinds.status import Cause
+from .container_rules import find_containers_causes
+from .resource_rules import find_resources_causes
+from .rules import (
     build_forbidden_cause,
     build_invalid_cause,
     build_required_cause,
@@ -16,9 +16,9 @@ from local_kubernetes.api.rules.rules import (
     find_range_causes,
     find_subdomain_causes,
 )
-from local_kubernetes.api.rules.scheduling_rules import find_scheduling_causes
-from local_kubernetes.api.rules.security_rules import find_pod_security_causes
-from local_kubernetes.api.rules.volume_rules import find_volume_causes
+from .scheduling_rules import find_scheduling_causes
+from .security_rules import find_pod_security_causes
+from .volume_rules import find_volume_causes
 
 Spec = Mapping[str, Any]
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from local_kubernetes.api.kinds.quantities import is_whole
+from ..kinds.quantities import is_whole
 
 Spec = Mapping[str, Any]
 

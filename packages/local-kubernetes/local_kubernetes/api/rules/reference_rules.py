@@ -4,14 +4,9 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from local_kubernetes.api.kinds.quantities import parse_quantity
-from local_kubernetes.api.kinds.status import Cause
-from local_kubernetes.api.rules.rules import (
-    build_invalid_cause,
-    build_required_cause,
-    find_choice_causes,
-    find_qualified_causes,
-)
+from ..kinds.quantities import parse_quantity
+from ..kinds.status import Cause
+from .rules import build_invalid_cause, build_required_cause, find_choice_causes, find_qualified_causes
 
 Reference = Mapping[str, Any]
 

@@ -4,9 +4,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
-from local_kubernetes.api.kinds.quantities import is_whole, parse_quantity
-from local_kubernetes.api.kinds.status import Cause
-from local_kubernetes.api.rules.rules import (
+from ..kinds.quantities import is_whole, parse_quantity
+from ..kinds.status import Cause
+from .rules import (
     NOT_NEGATIVE,
     build_forbidden_cause,
     build_invalid_cause,

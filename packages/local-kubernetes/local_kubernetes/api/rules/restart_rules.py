@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from local_kubernetes.api.kinds.status import Cause
-from local_kubernetes.api.rules.rules import build_required_cause, build_too_many_cause, find_choice_causes
+from ..kinds.status import Cause
+from .rules import build_required_cause, build_too_many_cause, find_choice_causes
 
 _POLICIES = ("Always", "Never", "OnFailure")
 _ACTIONS = ("Restart", "RestartAllContainers")

@@ -5,7 +5,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator
 from ipaddress import ip_address
 
-from local_kubernetes.api.kinds.status import Cause
+from ..kinds.status import Cause
 
 _LABEL = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 _SUBDOMAIN = rf"{_LABEL}(\.{_LABEL})*"

@@ -8,9 +8,9 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from local_kubernetes.api.kinds.documents import copy_json
-from local_kubernetes.api.kinds.status import Cause
-from local_kubernetes.api.rules.patterns import compile_pattern
+from ..kinds.documents import copy_json
+from ..kinds.status import Cause
+from .patterns import compile_pattern
 
 Schema = Mapping[str, Any]
 

@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from local_kubernetes.api.kinds.status import Cause
-from local_kubernetes.api.rules.rules import (
+from ..kinds.status import Cause
+from .rules import (
     build_forbidden_cause,
     build_required_cause,
     find_address_causes,

@@ -4,8 +4,8 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from local_kubernetes.api.kinds.status import Cause
-from local_kubernetes.api.rules.patterns import compile_pattern
+from ..kinds.status import Cause
+from .patterns import compile_pattern
 
 _INT_OR_STRING = "x-kubernetes-int-or-string"
 _PRESERVES = "x-kubernetes-preserve-unknown-fields"

@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from local_kubernetes.api.kinds.quantities import parse_quantity
-from local_kubernetes.api.kinds.status import Cause
-from local_kubernetes.api.rules.reference_rules import find_field_causes, find_resource_causes
-from local_kubernetes.api.rules.rules import (
+from ..kinds.quantities import parse_quantity
+from ..kinds.status import Cause
+from .reference_rules import find_field_causes, find_resource_causes
+from .rules import (
     build_backstep_cause,
     build_forbidden_cause,
     build_invalid_cause,

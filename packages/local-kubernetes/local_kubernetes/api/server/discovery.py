@@ -2,11 +2,11 @@
 
 from collections.abc import Iterable
 
-from local_kubernetes.api.kinds.documents import JsonObject
-from local_kubernetes.api.kinds.kinds import NAMESPACES, PODS, Kind
-from local_kubernetes.api.kinds.status import PageNotFound, build_resource_not_found
-from local_kubernetes.api.server.reviews import REVIEWS
-from local_kubernetes.api.store.registry import KindRegistry, ServedKind
+from ..kinds.documents import JsonObject
+from ..kinds.kinds import NAMESPACES, PODS, Kind
+from ..kinds.status import PageNotFound, build_resource_not_found
+from ..store.registry import KindRegistry, ServedKind
+from .reviews import REVIEWS
 
 VERSION: JsonObject = {
     "major": "1",

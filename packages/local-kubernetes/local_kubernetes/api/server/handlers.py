@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING
 
 from aiohttp import web
 
-from local_kubernetes.api.kinds.documents import JsonObject
-from local_kubernetes.api.kinds.kinds import NAMESPACES
-from local_kubernetes.api.kinds.status import (
+from ..kinds.documents import JsonObject
+from ..kinds.kinds import NAMESPACES
+from ..kinds.status import (
     ApiStatusError,
     PageNotFound,
     build_expired,
@@ -16,15 +16,9 @@ from local_kubernetes.api.kinds.status import (
     build_success,
     build_verb_not_supported,
 )
-from local_kubernetes.api.rendering.presentation import (
-    Presentation,
-    Presenter,
-    build_encoded_response,
-    build_json_response,
-    negotiate,
-)
-from local_kubernetes.api.requests.bodies import decode, read_bytes, read_object, read_required_object
-from local_kubernetes.api.requests.requests import (
+from ..rendering.presentation import Presentation, Presenter, build_encoded_response, build_json_response, negotiate
+from ..requests.bodies import decode, read_bytes, read_object, read_required_object
+from ..requests.requests import (
     DeleteOptions,
     ListOptions,
     ResourcePath,
@@ -36,11 +30,11 @@ from local_kubernetes.api.requests.requests import (
     parse_list_options,
     parse_write_options,
 )
-from local_kubernetes.api.server import resources
-from local_kubernetes.api.server.watch_stream import Watch, send_as_lines, send_as_messages
-from local_kubernetes.api.store.registry import ServedKind
-from local_kubernetes.api.store.store import Store
-from local_kubernetes.api.store.watch import Event
+from ..store.registry import ServedKind
+from ..store.store import Store
+from ..store.watch import Event
+from . import resources
+from .watch_stream import Watch, send_as_lines, send_as_messages
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable

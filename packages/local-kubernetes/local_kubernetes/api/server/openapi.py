@@ -7,11 +7,11 @@ schemas. The schemas of built-in kinds have no descriptions.
 from collections.abc import Mapping
 from typing import Any
 
-from local_kubernetes.api.kinds import types
-from local_kubernetes.api.kinds.documents import JsonObject
-from local_kubernetes.api.kinds.status import PageNotFound
-from local_kubernetes.api.server.discovery import VERSION, list_group_versions
-from local_kubernetes.api.store.registry import KindRegistry, ServedKind
+from ..kinds import types
+from ..kinds.documents import JsonObject
+from ..kinds.status import PageNotFound
+from ..store.registry import KindRegistry, ServedKind
+from .discovery import VERSION, list_group_versions
 
 _INT_OR_STRING = "x-kubernetes-int-or-string"
 _PATCH_TYPES = (

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Protocol
 
-from local_kubernetes.api.kinds.documents import parse_timestamp, parse_whole_number
-from local_kubernetes.api.kinds.kinds import Kind
-from local_kubernetes.api.kinds.status import Cause, build_bad_request, build_invalid
+from ..kinds.documents import parse_timestamp, parse_whole_number
+from ..kinds.kinds import Kind
+from ..kinds.status import Cause, build_bad_request, build_invalid
 
 _LOG_OPTIONS = Kind("", ("v1",), "podlogoptions", "PodLogOptions")
 _CONTAINER_LISTS = ("initContainers", "containers")

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace as replace_field
 from typing import TYPE_CHECKING, Any
 
-from local_kubernetes.api.admission import admission
-from local_kubernetes.api.admission.shapes import check_shape
-from local_kubernetes.api.kinds.documents import JsonObject, copy_json, get_text
-from local_kubernetes.api.kinds.kinds import (
+from ..admission import admission
+from ..admission.shapes import check_shape
+from ..kinds.documents import JsonObject, copy_json, get_text
+from ..kinds.kinds import (
     CLUSTER_ROLE_BINDINGS,
     CLUSTER_ROLES,
     CUSTOM_RESOURCE_DEFINITIONS,
@@ -20,7 +20,7 @@ from local_kubernetes.api.kinds.kinds import (
     ROLE_BINDINGS,
     ROLES,
 )
-from local_kubernetes.api.kinds.status import (
+from ..kinds.status import (
     ApiStatusError,
     Cause,
     build_bad_request,
@@ -29,18 +29,18 @@ from local_kubernetes.api.kinds.status import (
     build_unsupported_media_type,
     build_version_required,
 )
-from local_kubernetes.api.patching import apply
-from local_kubernetes.api.patching.patch import apply_json_patch, apply_merge_patch, build_unprocessable
-from local_kubernetes.api.patching.strategic import apply_strategic_merge_patch
-from local_kubernetes.api.rules import schema
-from local_kubernetes.api.rules.metadata import drop_empty, ensure_metadata, require_name
+from ..patching import apply
+from ..patching.patch import apply_json_patch, apply_merge_patch, build_unprocessable
+from ..patching.strategic import apply_strategic_merge_patch
+from ..rules import schema
+from ..rules.metadata import drop_empty, ensure_metadata, require_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from local_kubernetes.api.requests.requests import WriteOptions
-    from local_kubernetes.api.store.registry import ServedKind
-    from local_kubernetes.api.store.store import Store
+    from ..requests.requests import WriteOptions
+    from ..store.registry import ServedKind
+    from ..store.store import Store
 
 JSON_PATCH = "application/json-patch+json"
 MERGE_PATCH = "application/merge-patch+json"

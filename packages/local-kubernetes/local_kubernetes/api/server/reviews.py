@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping
 
-from local_kubernetes.api.kinds.documents import JsonObject
-from local_kubernetes.api.kinds.kinds import Kind
-from local_kubernetes.api.kinds.status import Cause, build_invalid
+from ..kinds.documents import JsonObject
+from ..kinds.kinds import Kind
+from ..kinds.status import Cause, build_invalid
 
 USER = "local-admin"
 _GROUPS = ["system:masters", "system:authenticated"]

@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from typing import Any
 
-from local_kubernetes.api.kinds.documents import JsonObject, copy_json
-from local_kubernetes.api.kinds.kinds import Kind
-from local_kubernetes.api.kinds.status import Cause, build_bad_request, build_invalid, build_resource_not_found
-from local_kubernetes.api.store.registry import ServedKind
+from ..kinds.documents import JsonObject, copy_json
+from ..kinds.kinds import Kind
+from ..kinds.status import Cause, build_bad_request, build_invalid, build_resource_not_found
+from ..store.registry import ServedKind
 
 _SCALES = Kind("autoscaling", ("v1",), "scales", "Scale")
 

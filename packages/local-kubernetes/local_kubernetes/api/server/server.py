@@ -9,9 +9,9 @@ from urllib.parse import unquote
 
 from aiohttp import web
 
-from local_kubernetes.api.kinds import missing_features
-from local_kubernetes.api.kinds.documents import JsonObject
-from local_kubernetes.api.kinds.status import (
+from ..kinds import missing_features
+from ..kinds.documents import JsonObject
+from ..kinds.status import (
     ApiStatusError,
     PageNotFound,
     build_bad_request,
@@ -19,15 +19,15 @@ from local_kubernetes.api.kinds.status import (
     build_not_implemented,
     build_unauthorized,
 )
-from local_kubernetes.api.rendering.presentation import build_json_response
-from local_kubernetes.api.requests.bodies import MAX_BODY_BYTES, read_required_object
-from local_kubernetes.api.requests.requests import parse_path
-from local_kubernetes.api.server import discovery, openapi, reviews
-from local_kubernetes.api.server.handlers import ResourceHandlers, parse
-from local_kubernetes.api.server.podlogs import PodLogs
-from local_kubernetes.api.server.subresources import SubresourceHandlers
-from local_kubernetes.api.store.registry import KindRegistry
-from local_kubernetes.api.store.store import Store
+from ..rendering.presentation import build_json_response
+from ..requests.bodies import MAX_BODY_BYTES, read_required_object
+from ..requests.requests import parse_path
+from ..store.registry import KindRegistry
+from ..store.store import Store
+from . import discovery, openapi, reviews
+from .handlers import ResourceHandlers, parse
+from .podlogs import PodLogs
+from .subresources import SubresourceHandlers
 
 _LOG = logging.getLogger(__name__)
 _HEALTH_PATHS = frozenset({"/healthz", "/livez", "/readyz"})

@@ -6,11 +6,11 @@ from datetime import UTC, datetime
 
 from aiohttp import web
 
-from local_kubernetes.api.admission.pods import build_scheduled_condition
-from local_kubernetes.api.kinds.documents import JsonObject, get_text
-from local_kubernetes.api.kinds.kinds import PODS, Kind
-from local_kubernetes.api.kinds.missing_features import find_missing_subresource
-from local_kubernetes.api.kinds.status import (
+from ..admission.pods import build_scheduled_condition
+from ..kinds.documents import JsonObject, get_text
+from ..kinds.kinds import PODS, Kind
+from ..kinds.missing_features import find_missing_subresource
+from ..kinds.status import (
     ApiStatusError,
     build_bad_request,
     build_conflict,
@@ -21,16 +21,16 @@ from local_kubernetes.api.kinds.status import (
     build_unsupported_media_type,
     build_verb_not_supported,
 )
-from local_kubernetes.api.patching.patch import apply_json_patch, apply_merge_patch
-from local_kubernetes.api.rendering.presentation import build_json_response
-from local_kubernetes.api.requests.bodies import decode, read_bytes, read_object
-from local_kubernetes.api.requests.requests import parse_delete_options
-from local_kubernetes.api.rules.metadata import ensure_metadata
-from local_kubernetes.api.server import resources
-from local_kubernetes.api.server.handlers import VERBS, ResourceRequest
-from local_kubernetes.api.server.podlogs import PodLogs, find_container, parse_log_options, require_started
-from local_kubernetes.api.server.scale import build_scale, with_scale
-from local_kubernetes.api.store.store import Store
+from ..patching.patch import apply_json_patch, apply_merge_patch
+from ..rendering.presentation import build_json_response
+from ..requests.bodies import decode, read_bytes, read_object
+from ..requests.requests import parse_delete_options
+from ..rules.metadata import ensure_metadata
+from ..store.store import Store
+from . import resources
+from .handlers import VERBS, ResourceRequest
+from .podlogs import PodLogs, find_container, parse_log_options, require_started
+from .scale import build_scale, with_scale
 
 _WRITE_SECONDS = 60.0
 _EVICTIONS = Kind("policy", ("v1",), "evictions", "Eviction")

@@ -7,12 +7,12 @@ from collections.abc import AsyncGenerator
 
 from aiohttp import web
 
-from local_kubernetes.api.kinds.documents import JsonObject
-from local_kubernetes.api.kinds.status import ApiStatusError
-from local_kubernetes.api.rendering.presentation import Presenter
-from local_kubernetes.api.requests.requests import ListOptions
-from local_kubernetes.api.store.store import Store
-from local_kubernetes.api.store.watch import ADDED, DELETED, Event, Subscription
+from ..kinds.documents import JsonObject
+from ..kinds.status import ApiStatusError
+from ..rendering.presentation import Presenter
+from ..requests.requests import ListOptions
+from ..store.store import Store
+from ..store.watch import ADDED, DELETED, Event, Subscription
 
 _BOOKMARK_SECONDS = 30.0
 _WRITE_SECONDS = 30.0

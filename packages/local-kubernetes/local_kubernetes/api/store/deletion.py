@@ -6,10 +6,10 @@
 from collections.abc import Callable
 from datetime import datetime
 
-from local_kubernetes.api.kinds.documents import JsonObject, add_seconds, copy_json, format_timestamp
-from local_kubernetes.api.kinds.kinds import NAMESPACES, PODS, Kind
-from local_kubernetes.api.store import garbage
-from local_kubernetes.api.store.storage import Storage
+from ..kinds.documents import JsonObject, add_seconds, copy_json, format_timestamp
+from ..kinds.kinds import NAMESPACES, PODS, Kind
+from . import garbage
+from .storage import Storage
 
 
 class Deletion:

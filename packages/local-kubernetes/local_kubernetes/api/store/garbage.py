@@ -7,15 +7,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
-from local_kubernetes.api.kinds.kinds import CUSTOM_RESOURCE_DEFINITIONS, NAMESPACES, Kind
-from local_kubernetes.api.store.owners import list_owners
+from ..kinds.kinds import CUSTOM_RESOURCE_DEFINITIONS, NAMESPACES, Kind
+from .owners import list_owners
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from local_kubernetes.api.kinds.documents import JsonObject
-    from local_kubernetes.api.store.objects import Objects
-    from local_kubernetes.api.store.owners import Place
+    from ..kinds.documents import JsonObject
+    from .objects import Objects
+    from .owners import Place
 
 FOREGROUND_FINALIZER = "foregroundDeletion"
 CONTAINERS = frozenset({NAMESPACES.key, CUSTOM_RESOURCE_DEFINITIONS.key})

@@ -17,7 +17,7 @@ from contextlib import closing
 from itertools import count
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from local_kubernetes.api.store.text_journal import UnknownFormatError, read_text_journal
+from .text_journal import UnknownFormatError, read_text_journal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

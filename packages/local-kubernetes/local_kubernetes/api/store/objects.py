@@ -3,13 +3,13 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from local_kubernetes.api.kinds.documents import JsonObject, copy_json
-from local_kubernetes.api.kinds.kinds import NAMESPACES, Kind
-from local_kubernetes.api.kinds.selectors import Selector
-from local_kubernetes.api.kinds.status import build_not_found
-from local_kubernetes.api.store.owners import OwnerIndex, Place
-from local_kubernetes.api.store.storage import Storage
-from local_kubernetes.api.store.watch import Event
+from ..kinds.documents import JsonObject, copy_json
+from ..kinds.kinds import NAMESPACES, Kind
+from ..kinds.selectors import Selector
+from ..kinds.status import build_not_found
+from .owners import OwnerIndex, Place
+from .storage import Storage
+from .watch import Event
 
 
 class Objects:

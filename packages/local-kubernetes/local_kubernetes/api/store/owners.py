@@ -1,7 +1,7 @@
 """The owners that objects name, and the dependents of each owner."""
 
-from local_kubernetes.api.kinds.documents import JsonObject
-from local_kubernetes.api.kinds.kinds import Kind
+from ..kinds.documents import JsonObject
+from ..kinds.kinds import Kind
 
 Place = tuple[Kind, str, str]
 """The place of an object: its kind, its namespace (empty if it has none), its name."""

@@ -1,9 +1,9 @@
 """Preconditions of changes, and the part of an object that a request can change."""
 
-from local_kubernetes.api.kinds.documents import JsonObject, copy_json
-from local_kubernetes.api.kinds.kinds import NAMESPACES, Kind
-from local_kubernetes.api.kinds.status import ApiStatusError, build_conflict, build_forbidden, build_precondition_failed
-from local_kubernetes.api.rules.metadata import ensure_metadata
+from ..kinds.documents import JsonObject, copy_json
+from ..kinds.kinds import NAMESPACES, Kind
+from ..kinds.status import ApiStatusError, build_conflict, build_forbidden, build_precondition_failed
+from ..rules.metadata import ensure_metadata
 
 MAX_OBJECT_BYTES = 1536 * 1024
 MAX_TOTAL_BYTES = 512 * 1024 * 1024

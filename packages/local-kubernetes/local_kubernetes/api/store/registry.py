@@ -4,18 +4,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from local_kubernetes.api.kinds import events, types
-from local_kubernetes.api.kinds.documents import JsonObject
-from local_kubernetes.api.kinds.kinds import (
-    BUILT_IN_KINDS,
-    CUSTOM_RESOURCE_DEFINITIONS,
-    EVENTS,
-    Kind,
-)
-from local_kubernetes.api.kinds.missing_features import find_missing_resource
-from local_kubernetes.api.kinds.status import PageNotFound, build_not_implemented, build_resource_not_found
-from local_kubernetes.api.rules import definitions
-from local_kubernetes.api.store.store import Store
+from ..kinds import events, types
+from ..kinds.documents import JsonObject
+from ..kinds.kinds import BUILT_IN_KINDS, CUSTOM_RESOURCE_DEFINITIONS, EVENTS, Kind
+from ..kinds.missing_features import find_missing_resource
+from ..kinds.status import PageNotFound, build_not_implemented, build_resource_not_found
+from ..rules import definitions
+from .store import Store
 
 
 @dataclass(frozen=True)

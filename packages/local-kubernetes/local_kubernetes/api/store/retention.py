@@ -4,10 +4,10 @@ import asyncio
 from collections.abc import Callable
 from datetime import datetime, timedelta
 
-from local_kubernetes.api.kinds.kinds import EVENTS
-from local_kubernetes.api.kinds.status import ApiStatusError
-from local_kubernetes.api.store.store import Store
-from local_kubernetes.clock import utc_now
+from ...clock import utc_now
+from ..kinds.kinds import EVENTS
+from ..kinds.status import ApiStatusError
+from .store import Store
 
 _SWEEP_SECONDS = 60.0
 _AGE = timedelta(hours=1)

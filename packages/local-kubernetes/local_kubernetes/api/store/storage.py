@@ -7,24 +7,14 @@ import json
 import logging
 from collections import Counter
 
-from local_kubernetes.api.kinds.documents import JsonObject
-from local_kubernetes.api.kinds.kinds import (
-    BUILT_IN_KINDS,
-    CUSTOM_RESOURCE_DEFINITIONS,
-    Kind,
-)
-from local_kubernetes.api.kinds.status import ApiStatusError
-from local_kubernetes.api.rules.definitions import build_kind
-from local_kubernetes.api.store.journal import Journal, JournalError
-from local_kubernetes.api.store.owners import OwnerIndex
-from local_kubernetes.api.store.preconditions import Room
-from local_kubernetes.api.store.watch import (
-    ADDED,
-    DELETED,
-    MODIFIED,
-    Changes,
-    Event,
-)
+from ..kinds.documents import JsonObject
+from ..kinds.kinds import BUILT_IN_KINDS, CUSTOM_RESOURCE_DEFINITIONS, Kind
+from ..kinds.status import ApiStatusError
+from ..rules.definitions import build_kind
+from .journal import Journal, JournalError
+from .owners import OwnerIndex
+from .preconditions import Room
+from .watch import ADDED, DELETED, MODIFIED, Changes, Event
 
 logger = logging.getLogger(__name__)
 

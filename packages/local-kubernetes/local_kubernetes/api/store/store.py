@@ -9,26 +9,17 @@ import time
 from collections.abc import Callable
 from datetime import datetime
 
-from local_kubernetes.api.kinds.documents import JsonObject, copy_json
-from local_kubernetes.api.kinds.kinds import NAMESPACES, Kind
-from local_kubernetes.api.kinds.status import (
-    Cause,
-    build_already_exists,
-    build_forbidden,
-)
-from local_kubernetes.api.rules.metadata import (
-    complete_new,
-    complete_update,
-    get_deletion_grace,
-    should_bump_generation,
-)
-from local_kubernetes.api.store import garbage
-from local_kubernetes.api.store.deletion import Deletion
-from local_kubernetes.api.store.journal import Journal
-from local_kubernetes.api.store.objects import Objects
-from local_kubernetes.api.store.preconditions import Room, check_deletion, check_update, merge_subresource
-from local_kubernetes.api.store.storage import Storage
-from local_kubernetes.clock import utc_now
+from ...clock import utc_now
+from ..kinds.documents import JsonObject, copy_json
+from ..kinds.kinds import NAMESPACES, Kind
+from ..kinds.status import Cause, build_already_exists, build_forbidden
+from ..rules.metadata import complete_new, complete_update, get_deletion_grace, should_bump_generation
+from . import garbage
+from .deletion import Deletion
+from .journal import Journal
+from .objects import Objects
+from .preconditions import Room, check_deletion, check_update, merge_subresource
+from .storage import Storage
 
 
 class Store:

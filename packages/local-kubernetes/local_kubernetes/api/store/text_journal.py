@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from local_kubernetes.api.kinds.documents import JsonObject
+    from ..kinds.documents import JsonObject
 
 _FORMAT = "journal, format 2"
 _LONGEST_LINE = 16 * 1024 * 1024  # a longer line is not a record

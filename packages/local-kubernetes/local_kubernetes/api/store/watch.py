@@ -6,9 +6,9 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from local_kubernetes.api.kinds.documents import JsonObject, copy_json
-from local_kubernetes.api.kinds.kinds import Kind
-from local_kubernetes.api.kinds.status import build_expired
+from ..kinds.documents import JsonObject, copy_json
+from ..kinds.kinds import Kind
+from ..kinds.status import build_expired
 
 ADDED = "ADDED"
 MODIFIED = "MODIFIED"

@@ -8,17 +8,17 @@ import uuid
 from datetime import datetime
 from pathlib import Path
 
-from local_kubernetes.api.kinds.documents import JsonObject
-from local_kubernetes.kubelet.containers.container_log import ContainerLog, LogQuery
-from local_kubernetes.kubelet.containers.launch import Launch, prepare_launch
-from local_kubernetes.kubelet.containers.process import ContainerProcess, Exit
-from local_kubernetes.kubelet.containers.references import MissingReference
-from local_kubernetes.kubelet.containers.restoration import begin_anew
-from local_kubernetes.kubelet.containers.sandbox import Sandbox
-from local_kubernetes.kubelet.node.images import ImageMissing, InvalidImage
-from local_kubernetes.kubelet.node.node import Node
-from local_kubernetes.kubelet.node.runtime import StartError
-from local_kubernetes.kubelet.node.states import ContainerRecord, Running, Terminated, Waiting
+from ...api.kinds.documents import JsonObject
+from ..node.images import ImageMissing, InvalidImage
+from ..node.node import Node
+from ..node.runtime import StartError
+from ..node.states import ContainerRecord, Running, Terminated, Waiting
+from .container_log import ContainerLog, LogQuery
+from .launch import Launch, prepare_launch
+from .process import ContainerProcess, Exit
+from .references import MissingReference
+from .restoration import begin_anew
+from .sandbox import Sandbox
 
 _START_ERROR_CODE = 128
 _FIRST_RETRY = 0.2

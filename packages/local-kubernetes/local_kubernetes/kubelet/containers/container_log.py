@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import BinaryIO
 
-from local_kubernetes.clock import utc_now
+from ...clock import utc_now
 
 MAX_FILE_BYTES = 10 * 1024 * 1024
 MAX_LINE_BYTES = 16 * 1024

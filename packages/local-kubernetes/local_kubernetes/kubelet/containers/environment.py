@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping
 
-from local_kubernetes.api.kinds.documents import JsonObject
-from local_kubernetes.kubelet.containers.references import References
+from ...api.kinds.documents import JsonObject
+from .references import References
 
 
 def build_environment(

@@ -7,18 +7,14 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from urllib.parse import urlsplit
 
-from local_kubernetes.api.kinds.documents import JsonObject
-from local_kubernetes.api.kinds.quantities import parse_quantity
-from local_kubernetes.kubelet.containers.environment import (
-    build_command_line,
-    build_environment,
-    expand,
-)
-from local_kubernetes.kubelet.containers.sandbox import Sandbox
-from local_kubernetes.kubelet.containers.volumes import SERVICE_ACCOUNT_PATH, map_mounts
-from local_kubernetes.kubelet.node.images import find_runtime
-from local_kubernetes.kubelet.node.node import Node
-from local_kubernetes.kubelet.node.runtime import ContainerFolders, ContainerSetup, PathMap, StartError
+from ...api.kinds.documents import JsonObject
+from ...api.kinds.quantities import parse_quantity
+from ..node.images import find_runtime
+from ..node.node import Node
+from ..node.runtime import ContainerFolders, ContainerSetup, PathMap, StartError
+from .environment import build_command_line, build_environment, expand
+from .sandbox import Sandbox
+from .volumes import SERVICE_ACCOUNT_PATH, map_mounts
 
 _TERMINATION_PATH = "/dev/termination-log"
 _INHERITED = ("LANG", "LC_ALL", "TZ")

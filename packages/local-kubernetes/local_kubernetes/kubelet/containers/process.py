@@ -10,9 +10,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from local_kubernetes import guard
-from local_kubernetes.kubelet.containers.container_log import ContainerLog
-from local_kubernetes.kubelet.node.runtime import StartError
+from ... import guard
+from ..node.runtime import StartError
+from .container_log import ContainerLog
 
 _OUTPUT_CHUNK = 65536
 _OUTPUT_GRACE = 2.0

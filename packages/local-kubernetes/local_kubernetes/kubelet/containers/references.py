@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 
-from local_kubernetes.api.kinds.documents import JsonObject
-from local_kubernetes.api.kinds.kinds import CONFIG_MAPS, PERSISTENT_VOLUME_CLAIMS, SECRETS, Kind
-from local_kubernetes.api.kinds.quantities import parse_quantity
-from local_kubernetes.api.kinds.status import ApiStatusError
-from local_kubernetes.api.store.store import Store
+from ...api.kinds.documents import JsonObject
+from ...api.kinds.kinds import CONFIG_MAPS, PERSISTENT_VOLUME_CLAIMS, SECRETS, Kind
+from ...api.kinds.quantities import parse_quantity
+from ...api.kinds.status import ApiStatusError
+from ...api.store.store import Store
 
 _SUBSCRIPT = re.compile(r"metadata\.(labels|annotations)\['(.*)'\]")
 _FIELDS = {

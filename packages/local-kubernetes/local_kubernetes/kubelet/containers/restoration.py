@@ -2,8 +2,8 @@
 
 from datetime import datetime
 
-from local_kubernetes.api.kinds.documents import JsonObject
-from local_kubernetes.kubelet.node.states import ContainerRecord, Terminated, Waiting
+from ...api.kinds.documents import JsonObject
+from ..node.states import ContainerRecord, Terminated, Waiting
 
 # The exit code and reason that a kubelet reports for containers that were running when the machine stopped.
 _LOST_CODE = 255

@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from local_kubernetes.api.kinds.documents import JsonObject
-from local_kubernetes.kubelet.containers.references import References
-from local_kubernetes.kubelet.containers.volumes import PodFolders
+from ...api.kinds.documents import JsonObject
+from .references import References
+from .volumes import PodFolders
 
 
 @dataclass

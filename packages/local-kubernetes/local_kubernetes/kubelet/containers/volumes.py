@@ -9,14 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from local_kubernetes.api.kinds.documents import JsonObject
-from local_kubernetes.kubelet.containers.references import (
-    MissingReference,
-    References,
-    read_container_resource,
-    read_pod_field,
-)
-from local_kubernetes.kubelet.node.access import ApiAccess
+from ...api.kinds.documents import JsonObject
+from ..node.access import ApiAccess
+from .references import MissingReference, References, read_container_resource, read_pod_field
 
 SERVICE_ACCOUNT_PATH = "/var/run/secrets/kubernetes.io/serviceaccount"
 _DEFAULT_MODE = 0o644

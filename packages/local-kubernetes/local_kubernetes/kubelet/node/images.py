@@ -5,8 +5,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from local_kubernetes.api.kinds.documents import JsonObject
-from local_kubernetes.kubelet.node.runtime import HOST, Runtime
+from ...api.kinds.documents import JsonObject
+from .runtime import HOST, Runtime
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from pathlib import Path
 from resource import getpagesize
 from time import monotonic
 
-from local_kubernetes import guard
+from ... import guard
 
 _PROC = Path("/proc")
 _INTERVAL = 0.5

@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from local_kubernetes.api.kinds.documents import JsonObject, format_timestamp
-from local_kubernetes.api.store.store import Store
-from local_kubernetes.kubelet.node.access import ApiAccess
-from local_kubernetes.kubelet.node.images import ImageRule
-from local_kubernetes.kubelet.node.memory import MemoryLimits
-from local_kubernetes.kubelet.node.pod_status import ADDRESS
-from local_kubernetes.kubelet.node.recorder import EventRecorder
-from local_kubernetes.kubelet.node.services import ServiceAddresses
+from ...api.kinds.documents import JsonObject, format_timestamp
+from ...api.store.store import Store
+from .access import ApiAccess
+from .images import ImageRule
+from .memory import MemoryLimits
+from .pod_status import ADDRESS
+from .recorder import EventRecorder
+from .services import ServiceAddresses
 
 NODE_NAME = "local"
 SCHEDULER_NAME = "default-scheduler"

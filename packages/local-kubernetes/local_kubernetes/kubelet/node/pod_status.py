@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from operator import attrgetter
 
-from local_kubernetes.api.kinds.documents import JsonObject, format_timestamp
-from local_kubernetes.kubelet.node.states import ContainerRecord, Terminated, Waiting
+from ...api.kinds.documents import JsonObject, format_timestamp
+from .states import ContainerRecord, Terminated, Waiting
 
 ADDRESS = "127.0.0.1"
 PENDING = "Pending"

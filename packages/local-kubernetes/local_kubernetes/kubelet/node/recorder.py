@@ -4,10 +4,10 @@ import time
 from collections.abc import Callable
 from datetime import datetime
 
-from local_kubernetes.api.kinds.documents import JsonObject, format_timestamp
-from local_kubernetes.api.kinds.kinds import EVENTS
-from local_kubernetes.api.kinds.status import ApiStatusError
-from local_kubernetes.api.store.store import Store
+from ...api.kinds.documents import JsonObject, format_timestamp
+from ...api.kinds.kinds import EVENTS
+from ...api.kinds.status import ApiStatusError
+from ...api.store.store import Store
 
 _KEPT = 1000
 _WARNINGS = ("Failed", "BackOff", "Evicted", "NodeFailure", "InspectFailed", "ErrImage", "DeadlineExceeded")

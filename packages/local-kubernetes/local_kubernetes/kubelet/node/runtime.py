@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from local_kubernetes.api.kinds.documents import JsonObject
-from local_kubernetes.kubelet.node.access import ApiAccess
+from ...api.kinds.documents import JsonObject
+from .access import ApiAccess
 
 
 class PathMap:

@@ -5,10 +5,10 @@ import socket
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from local_kubernetes.api.kinds.documents import JsonObject
-from local_kubernetes.api.kinds.kinds import PODS, SERVICES
-from local_kubernetes.api.store.store import Store
-from local_kubernetes.kubelet.node.pod_status import ADDRESS
+from ...api.kinds.documents import JsonObject
+from ...api.kinds.kinds import PODS, SERVICES
+from ...api.store.store import Store
+from .pod_status import ADDRESS
 
 _LABEL = r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?"
 _NAMED = re.compile(rf"(?<![\w.-])({_LABEL})(?:\.({_LABEL})(?:\.svc(?:\.cluster\.local)?)?)?:(\d{{1,5}})(?![\w.])")

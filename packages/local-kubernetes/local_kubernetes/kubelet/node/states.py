@@ -3,8 +3,8 @@
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from local_kubernetes.api.kinds.documents import JsonObject, format_timestamp
-from local_kubernetes.kubelet.node.restarts import ALWAYS, ContainerRestartPolicy
+from ...api.kinds.documents import JsonObject, format_timestamp
+from .restarts import ALWAYS, ContainerRestartPolicy
 
 
 @dataclass(frozen=True)

@@ -3,10 +3,10 @@
 from collections.abc import AsyncIterator
 from datetime import datetime, timedelta
 
-from local_kubernetes.api.kinds.status import build_bad_request
-from local_kubernetes.kubelet.containers.container_log import LogQuery
-from local_kubernetes.kubelet.node.states import Waiting
-from local_kubernetes.kubelet.pods.pod import PodWorker
+from ...api.kinds.status import build_bad_request
+from ..containers.container_log import LogQuery
+from ..node.states import Waiting
+from .pod import PodWorker
 
 
 def read_log(

@@ -2,10 +2,10 @@
 
 import asyncio
 
-from local_kubernetes.api.kinds.status import ApiStatusError
-from local_kubernetes.kubelet.node.node import NO_PLACE, NODE_NAME, SCHEDULER_NAME, Node, find_scheduling_refusal
-from local_kubernetes.kubelet.node.pod_status import build_scheduled_condition, build_unschedulable_condition
-from local_kubernetes.kubelet.pods.pod_object import PodObject
+from ...api.kinds.status import ApiStatusError
+from ..node.node import NO_PLACE, NODE_NAME, SCHEDULER_NAME, Node, find_scheduling_refusal
+from ..node.pod_status import build_scheduled_condition, build_unschedulable_condition
+from .pod_object import PodObject
 
 
 class Placement:

@@ -3,23 +3,18 @@
 import asyncio
 import logging
 
-from local_kubernetes.api.kinds.documents import JsonObject
-from local_kubernetes.kubelet.containers.container import Container
-from local_kubernetes.kubelet.containers.references import MissingReference, References
-from local_kubernetes.kubelet.containers.sandbox import Sandbox
-from local_kubernetes.kubelet.containers.volumes import (
-    PodFolders,
-    make_credentials,
-    make_volumes,
-    remove_folder,
-)
-from local_kubernetes.kubelet.node.node import Node
-from local_kubernetes.kubelet.node.pod_status import FAILED, SUCCEEDED, Eviction
-from local_kubernetes.kubelet.pods.placement import Placement
-from local_kubernetes.kubelet.pods.pod_containers import PodContainers
-from local_kubernetes.kubelet.pods.pod_object import PodObject
-from local_kubernetes.kubelet.pods.status_writer import StatusWriter
-from local_kubernetes.kubelet.pods.termination import Termination
+from ...api.kinds.documents import JsonObject
+from ..containers.container import Container
+from ..containers.references import MissingReference, References
+from ..containers.sandbox import Sandbox
+from ..containers.volumes import PodFolders, make_credentials, make_volumes, remove_folder
+from ..node.node import Node
+from ..node.pod_status import FAILED, SUCCEEDED, Eviction
+from .placement import Placement
+from .pod_containers import PodContainers
+from .pod_object import PodObject
+from .status_writer import StatusWriter
+from .termination import Termination
 
 _LOG = logging.getLogger(__name__)
 _FIRST_RETRY = 0.05

@@ -5,13 +5,13 @@ from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 
-from local_kubernetes.api.kinds.documents import JsonObject
-from local_kubernetes.kubelet.containers.container import Container
-from local_kubernetes.kubelet.containers.restoration import begin_anew, give_up, has_begun, restore
-from local_kubernetes.kubelet.containers.sandbox import Sandbox
-from local_kubernetes.kubelet.node.node import Node
-from local_kubernetes.kubelet.node.restarts import ALWAYS, NEVER, ON_FAILURE, restart_policy
-from local_kubernetes.kubelet.node.states import ContainerRecord, Waiting
+from ...api.kinds.documents import JsonObject
+from ..containers.container import Container
+from ..containers.restoration import begin_anew, give_up, has_begun, restore
+from ..containers.sandbox import Sandbox
+from ..node.node import Node
+from ..node.restarts import ALWAYS, NEVER, ON_FAILURE, restart_policy
+from ..node.states import ContainerRecord, Waiting
 
 _INITIALIZING = Waiting("PodInitializing")
 _CREATING = Waiting("ContainerCreating")

@@ -3,11 +3,11 @@
 import asyncio
 from collections.abc import Callable
 
-from local_kubernetes.api.kinds.documents import JsonObject
-from local_kubernetes.api.kinds.kinds import PODS
-from local_kubernetes.api.kinds.status import ApiStatusError
-from local_kubernetes.kubelet.node.node import NODE_NAME, Node
-from local_kubernetes.kubelet.node.pod_status import PENDING, merge_conditions
+from ...api.kinds.documents import JsonObject
+from ...api.kinds.kinds import PODS
+from ...api.kinds.status import ApiStatusError
+from ..node.node import NODE_NAME, Node
+from ..node.pod_status import PENDING, merge_conditions
 
 
 class PodObject:

@@ -3,10 +3,10 @@
 from collections.abc import Callable
 from datetime import datetime
 
-from local_kubernetes.api.kinds.documents import JsonObject
-from local_kubernetes.kubelet.node.pod_status import Eviction, build_pod_status
-from local_kubernetes.kubelet.pods.pod_containers import PodContainers
-from local_kubernetes.kubelet.pods.pod_object import PodObject
+from ...api.kinds.documents import JsonObject
+from ..node.pod_status import Eviction, build_pod_status
+from .pod_containers import PodContainers
+from .pod_object import PodObject
 
 
 class StatusWriter:

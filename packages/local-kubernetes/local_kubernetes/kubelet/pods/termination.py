@@ -4,10 +4,10 @@ import asyncio
 from collections.abc import Callable
 from datetime import datetime
 
-from local_kubernetes.kubelet.node.pod_status import Eviction
-from local_kubernetes.kubelet.pods.pod_containers import PodContainers
-from local_kubernetes.kubelet.pods.pod_object import PodObject
-from local_kubernetes.kubelet.pods.status_writer import StatusWriter
+from ..node.pod_status import Eviction
+from .pod_containers import PodContainers
+from .pod_object import PodObject
+from .status_writer import StatusWriter
 
 _DEADLINE = Eviction("DeadlineExceeded", "Pod was active on the node longer than the specified deadline")
 _DEFAULT_GRACE = 30.0
