@@ -6,6 +6,7 @@ import re
 import sys
 import tomllib
 from collections.abc import Iterator
+from importlib.util import resolve_name
 from pathlib import Path
 
 import grimp
@@ -70,10 +71,17 @@ def list_imports(path: Path) -> Iterator[str]:
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
-            assert node.module is not None
-            yield node.module
-            if node.module in ("urllib", "importlib", "airflow_provider_spark_operator"):
-                yield from (f"{node.module}.{alias.name}" for alias in node.names)
+            module = "." * node.level + (node.module or "")
+            module = resolve_name(module, name_package(path)) if node.level else module
+            yield module
+            if module in ("urllib", "importlib", "airflow_provider_spark_operator"):
+                yield from (f"{module}.{alias.name}" for alias in node.names)
+
+
+def name_package(path: Path) -> str:
+    """Return the name of the package that contains a file."""
+    root = LOCAL_KUBERNETES if path.is_relative_to(LOCAL_KUBERNETES) else PROVIDER
+    return ".".join(path.parent.relative_to(root.parent).parts)
 
 
 def find_other_imports(path: Path, allowed: set[str]) -> list[str]:
