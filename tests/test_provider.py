@@ -88,11 +88,11 @@ import sys
 
 load = builtins.__import__
 
-def record(name, globals=None, *rest):
+def record(name, globals=None, locals=None, names=(), level=0):
     importer = (globals or {{}}).get("__name__") or ""
-    if importer.startswith("airflow_provider_spark_operator") and name.split(".")[0] in {HEAVY!r}:
+    if level == 0 and importer.startswith("airflow_provider_spark_operator") and name.split(".")[0] in {HEAVY!r}:
         print(importer, "imports", name)
-    return load(name, globals, *rest)
+    return load(name, globals, locals, names, level)
 
 builtins.__import__ = record
 import airflow_provider_spark_operator.{name}
