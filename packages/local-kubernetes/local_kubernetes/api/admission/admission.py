@@ -87,7 +87,6 @@ def admit_new(store: Store, served: ServedKind, namespace: str | None, document:
     kind = served.kind
     if kind.key == PODS.key:
         _give_priority(store, document)
-        _refuse_runtime_class(document)
         pods.admit_pod(document, datetime.now(UTC))
         _require_account(store, namespace, document)
     elif kind.key == EVENTS.key:
@@ -199,7 +198,7 @@ def _check_stateful_set(current: Mapping[str, Any], document: JsonObject) -> Non
 
 
 def _give_priority(store: Store, pod: JsonObject) -> None:
-    """Resolve a pod's priority class; the pod must not contradict it."""
+    """Set the priority of a pod from its priority class, which must exist."""
     spec, pod_name = pod["spec"], get_text(pod, ("metadata", "name"))
     name = spec.get("priorityClassName")
     priority, policy = _SYSTEM_PRIORITIES.get(name, 0), "PreemptLowerPriority"
@@ -208,26 +207,7 @@ def _give_priority(store: Store, pod: JsonObject) -> None:
             raise build_forbidden(PODS, pod_name, f"no PriorityClass with name {name} was found")
         found = store.objects.get_shared(PRIORITY_CLASSES, None, name)
         priority, policy = found.get("value", 0), found.get("preemptionPolicy", policy)
-    rule = "must not be provided in pod spec; priority admission controller computed"
-    if spec.get("priority", priority) != priority:
-        why = f"the integer value of priority ({spec['priority']}) {rule} {priority} from the given PriorityClass name"
-        raise build_forbidden(PODS, pod_name, why)
-    if spec.get("preemptionPolicy", policy) != policy:
-        given = spec["preemptionPolicy"]
-        why = f"the string value of PreemptionPolicy ({given}) {rule} {policy} from the given PriorityClass name"
-        raise build_forbidden(PODS, pod_name, why)
     spec["priority"], spec["preemptionPolicy"] = priority, policy
-
-
-def _refuse_runtime_class(pod: JsonObject) -> None:
-    """Reject a pod with a RuntimeClass, because none exists, or with fields that a RuntimeClass would set."""
-    spec, name = pod["spec"], get_text(pod, ("metadata", "name"))
-    if spec.get("runtimeClassName"):
-        raise build_forbidden(PODS, name, f'pod rejected: RuntimeClass "{spec["runtimeClassName"]}" not found')
-    if spec.get("overhead"):
-        raise build_forbidden(
-            PODS, name, "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead"
-        )
 
 
 def _admit_custom(served: ServedKind, rules: Mapping[str, Any], document: JsonObject) -> None:

@@ -14,8 +14,6 @@ _DEFAULTS: Mapping[str, Any] = {
     "securityContext": {},
     "schedulerName": "default-scheduler",
 }
-_DISABLED = ("schedulingGroup",)
-"""Fields of features that are off by default."""
 _CONTAINER_DEFAULTS: Mapping[str, Any] = {
     "resources": {},
     "terminationMessagePath": "/dev/termination-log",
@@ -28,8 +26,6 @@ _EVICTION_TOLERATIONS = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unr
 
 def fill_pod_spec(spec: JsonObject) -> None:
     """Set the defaults of a specification of a pod or pod template, in place."""
-    for key in _DISABLED:
-        spec.pop(key, None)
     _set_defaults(spec, _DEFAULTS)
     if spec["terminationGracePeriodSeconds"] < 0:
         spec["terminationGracePeriodSeconds"] = 1
@@ -39,7 +35,7 @@ def fill_pod_spec(spec: JsonObject) -> None:
     for field in _CONTAINER_LISTS:
         for container in spec.get(field) or []:
             if isinstance(container, dict):
-                _fill_container(container, host_network=bool(spec.get("hostNetwork")))
+                _fill_container(container)
     for volume in spec.get("volumes") or []:
         if isinstance(volume, dict):
             _fill_volume(volume)
@@ -112,7 +108,7 @@ def _set_defaults(part: JsonObject, defaults: Mapping[str, Any]) -> None:
             part[key] = copy_json(value)
 
 
-def _fill_container(container: JsonObject, *, host_network: bool) -> None:
+def _fill_container(container: JsonObject) -> None:
     _set_defaults(container, _CONTAINER_DEFAULTS)
     for key in [key for key, value in container.items() if value == []]:
         del container[key]
@@ -126,51 +122,16 @@ def _fill_container(container: JsonObject, *, host_network: bool) -> None:
         resources.setdefault("requests", {}).setdefault(key, value)
     for port in container.get("ports") or []:
         port.setdefault("protocol", "TCP")
-        if host_network:
-            port.setdefault("hostPort", port.get("containerPort"))
     for variable in container.get("env") or []:
         _fill_source(variable.get("valueFrom") or {})
-    _fill_handlers(container)
-    _drop_empty_codes(container)
-
-
-def _drop_empty_codes(container: JsonObject) -> None:
-    for rule in container.get("restartPolicyRules") or []:
-        if (rule.get("exitCodes") or {}).get("values") == []:
-            del rule["exitCodes"]["values"]
-
-
-def _fill_handlers(container: JsonObject) -> None:
-    for probe in ("livenessProbe", "readinessProbe", "startupProbe"):
-        if isinstance(container.get(probe), dict):
-            _fill_probe(container[probe])
-    for hook in ("postStart", "preStop"):
-        _fill_http((container.get("lifecycle") or {}).get(hook) or {})
 
 
 def _fill_source(source: JsonObject) -> None:
     """Complete the source of a variable, or of a file of a downward API volume."""
     if source.get("fieldRef") is not None:
         source["fieldRef"].setdefault("apiVersion", "v1")
-    if source.get("fileKeyRef") is not None:
-        source["fileKeyRef"].setdefault("optional", False)
     if source.get("resourceFieldRef") is not None:
         source["resourceFieldRef"].setdefault("divisor", "0")
-
-
-def _fill_probe(probe: JsonObject) -> None:
-    defaults = {"timeoutSeconds": 1, "periodSeconds": 10, "successThreshold": 1, "failureThreshold": 3}
-    for key, value in defaults.items():
-        probe.setdefault(key, value)
-    _fill_http(probe)
-    if isinstance(probe.get("grpc"), dict):
-        probe["grpc"].setdefault("service", "")
-
-
-def _fill_http(handler: JsonObject) -> None:
-    if isinstance(handler.get("httpGet"), dict):
-        handler["httpGet"].setdefault("path", "/")
-        handler["httpGet"].setdefault("scheme", "HTTP")
 
 
 def _fill_volume(volume: JsonObject) -> None:
@@ -179,8 +140,6 @@ def _fill_volume(volume: JsonObject) -> None:
             volume[source].setdefault("defaultMode", 0o644)
     for item in (volume.get("downwardAPI") or {}).get("items") or []:
         _fill_source(item)
-    if isinstance(volume.get("projected"), dict) and not volume["projected"].get("sources"):
-        volume["projected"]["sources"] = None
     for source in (volume.get("projected") or {}).get("sources") or []:
         if source.get("serviceAccountToken") is not None:
             source["serviceAccountToken"].setdefault("expirationSeconds", 3600)

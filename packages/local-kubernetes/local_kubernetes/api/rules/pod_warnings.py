@@ -7,25 +7,16 @@ from ..kinds.quantities import is_whole
 
 Spec = Mapping[str, Any]
 
-_PORT = ("containerPort", "protocol", "hostIP", "hostPort")
 _BYTES = ("memory", "ephemeral-storage")
 
 
 def find_pod_warnings(spec: Spec, place: str = "spec") -> Iterator[str]:
-    """Return the warnings for the creator of a pod with this specification."""
-    for index, secret in enumerate(spec.get("imagePullSecrets") or []):
-        if not secret.get("name"):
-            yield f'{place}.imagePullSecrets[{index}].name: invalid empty name ""'
-    for volume in spec.get("volumes") or []:
-        if {} in ((volume.get("projected") or {}).get("sources") or []):
-            yield f'volume "{volume["name"]}" (Projected) has no sources provided'
-    ports: dict[tuple[Any, ...], list[str]] = {}
+    """Return the warnings about the resources and variables of a pod's containers."""
     for field in ("initContainers", "containers"):
         for index, container in enumerate(spec.get(field) or []):
             here = f"{place}.{field}[{index}]"
             yield from _find_amount_warnings(container.get("resources") or {}, here)
             yield from _find_variable_warnings(container.get("env") or [], here)
-            yield from _find_port_warnings(container.get("ports") or [], here, ports)
 
 
 def _find_amount_warnings(resources: Spec, place: str) -> Iterator[str]:
@@ -44,12 +35,3 @@ def _find_variable_warnings(variables: list[Spec], place: str) -> Iterator[str]:
             detail = f'hides previous definition of "{name}", which may be dropped when using apply'
             yield f"{place}.env[{index}]: {detail}"
         names.append(name)
-
-
-def _find_port_warnings(ports: list[Spec], place: str, seen: dict[tuple[Any, ...], list[str]]) -> Iterator[str]:
-    """Return the warnings about duplicate ports; `seen` has the ports of the containers before."""
-    for index, port in enumerate(ports):
-        here = f"{place}.ports[{index}]"
-        others = seen.setdefault(tuple(port.get(field) for field in _PORT), [])
-        yield from (f"{here}: duplicate port definition with {other}" for other in others)
-        others.append(here)

@@ -4,7 +4,6 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ..kinds.quantities import parse_quantity
 from ..kinds.status import Cause
 from .rules import build_invalid_cause, build_required_cause, find_choice_causes, find_qualified_causes
 
@@ -27,8 +26,6 @@ _FIELD_OF_MAP = re.compile(r"metadata\.(annotations|labels)\['([^']*)'\]")
 _RESOURCES = tuple(
     f"{part}.{name}" for part in ("limits", "requests") for name in ("cpu", "ephemeral-storage", "memory")
 )
-_CPU_UNITS = ("1m", "1")
-_MEMORY_UNITS = ("1", *(f"1{unit}{binary}" for binary in ("", "i") for unit in ("k" if not binary else "K", *"MGTPE")))
 
 
 def find_field_causes(reference: Reference, place: str, *, in_volume: bool = False) -> Iterator[Cause]:
@@ -61,15 +58,3 @@ def find_resource_causes(reference: Reference, place: str, *, in_volume: bool = 
         yield build_required_cause(f"{place}.resource")
     elif not resource.partition(".")[2].startswith("hugepages-"):
         yield from find_choice_causes(resource, _RESOURCES, f"{place}.resource")
-    yield from _find_divisor_causes(resource, reference.get("divisor") or "0", place)
-
-
-def _find_divisor_causes(resource: str, divisor: str, place: str) -> Iterator[Cause]:
-    if resource not in _RESOURCES or not parse_quantity(divisor):
-        return
-    name = resource.partition(".")[2]
-    units = _CPU_UNITS if name == "cpu" else _MEMORY_UNITS
-    if parse_quantity(divisor) not in [parse_quantity(unit) for unit in units]:
-        detail = " and ".join(units) if name == "cpu" else ", ".join(units)
-        detail = f"only divisor's values {detail} are supported with the {name.replace('-', ' ')} resource"
-        yield build_invalid_cause(f"{place}.divisor", resource, detail)

@@ -1,9 +1,8 @@
 """Validation of a pod's volumes, with the messages of the API server."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from ..kinds.quantities import parse_quantity
 from ..kinds.status import Cause
 from .reference_rules import find_field_causes, find_resource_causes
 from .rules import (
@@ -30,8 +29,6 @@ _HOST_PATHS = (
     "FileOrCreate",
     "Socket",
 )
-_SHORTEST_TOKEN_SECONDS = 600
-_LONGEST_TOKEN_SECONDS = 2**32
 
 
 def find_volume_causes(volumes: list[Volume], place: str) -> Iterator[Cause]:
@@ -54,11 +51,6 @@ def _place_of_source(source: str) -> int:
     return _SOURCES.index(source) if source in _SOURCES else len(_SOURCES)
 
 
-def _find_empty_dir_causes(source: Volume, place: str) -> Iterator[Cause]:
-    if parse_quantity(source.get("sizeLimit") or "0") < 0:
-        yield build_forbidden_cause(f"{place}.sizeLimit", "SizeLimit field must be a valid resource quantity")
-
-
 def _find_host_path_causes(source: Volume, place: str) -> Iterator[Cause]:
     path = source.get("path") or ""
     if not path:
@@ -69,18 +61,9 @@ def _find_host_path_causes(source: Volume, place: str) -> Iterator[Cause]:
         yield from find_choice_causes(source["type"], _HOST_PATHS, f"{place}.type")
 
 
-def _find_config_map_causes(source: Volume, place: str) -> Iterator[Cause]:
-    yield from _find_files_causes(source, "name", place)
-    yield from find_mode_causes(source.get("defaultMode"), f"{place}.defaultMode")
-
-
-def _find_secret_causes(source: Volume, place: str) -> Iterator[Cause]:
-    yield from _find_files_causes(source, "secretName", place)
-    yield from find_mode_causes(source.get("defaultMode"), f"{place}.defaultMode")
-
-
 def _find_files_causes(source: Volume, name: str, place: str) -> Iterator[Cause]:
     """Return the errors in files that are made from the keys of a ConfigMap or secret."""
+    yield from find_mode_causes(source.get("defaultMode"), f"{place}.defaultMode")
     if not source.get(name):
         yield build_required_cause(f"{place}.{name}")
     for index, item in enumerate(source.get("items") or []):
@@ -123,7 +106,6 @@ def _find_downward_causes(source: Volume, place: str) -> Iterator[Cause]:
 
 def _find_projected_causes(source: Volume, place: str) -> Iterator[Cause]:
     yield from find_mode_causes(source.get("defaultMode"), f"{place}.defaultMode")
-    paths: list[str] = []
     for index, part in enumerate(source.get("sources") or []):
         here = f"{place}.sources[{index}]"
         kinds = [kind for kind in ("secret", "configMap", "downwardAPI", "serviceAccountToken") if kind in part]
@@ -131,45 +113,24 @@ def _find_projected_causes(source: Volume, place: str) -> Iterator[Cause]:
             yield from _PARTS[kind](part[kind], f"{here}.{kind}", place)
         if len(kinds) > 1:
             yield build_forbidden_cause(here, "may not specify more than 1 volume type per source")
-        for kind in kinds:
-            for path in _list_paths(kind, part[kind]):
-                if path in paths:
-                    yield build_invalid_cause(place, part[kind].get("name") or path, "conflicting duplicate paths")
-                paths.append(path)
 
 
-def _list_paths(kind: str, part: Volume) -> list[str]:
-    """Return the files of one source of a projected volume."""
-    items = [part] if kind == "serviceAccountToken" else part.get("items") or []
-    return [item["path"] for item in items if item.get("path")]
-
-
-def _find_token_causes(part: Volume, here: str, place: str) -> Iterator[Cause]:
-    seconds = part.get("expirationSeconds")
-    if seconds is not None and seconds < _SHORTEST_TOKEN_SECONDS:
-        yield build_invalid_cause(
-            f"{here}.expirationSeconds", seconds, "may not specify a duration less than 10 minutes"
-        )
-    if seconds is not None and seconds > _LONGEST_TOKEN_SECONDS:
-        yield build_invalid_cause(
-            f"{here}.expirationSeconds", seconds, "may not specify a duration larger than 2^32 seconds"
-        )
+def _find_token_causes(part: Volume, _here: str, place: str) -> Iterator[Cause]:
     if not part.get("path"):
         yield build_required_cause(f"{place}.path")
     else:
         yield from find_inner_path_causes(part["path"], f"{place}.path", reserved=True)
 
 
-_RULES = {
-    "configMap": _find_config_map_causes,
+_RULES: Mapping[str, Callable[[Volume, str], Iterator[Cause]]] = {
+    "configMap": lambda source, place: _find_files_causes(source, "name", place),
     "downwardAPI": _find_downward_causes,
-    "emptyDir": _find_empty_dir_causes,
     "hostPath": _find_host_path_causes,
     "persistentVolumeClaim": _find_claim_causes,
     "projected": _find_projected_causes,
-    "secret": _find_secret_causes,
+    "secret": lambda source, place: _find_files_causes(source, "secretName", place),
 }
-_PARTS = {
+_PARTS: Mapping[str, Callable[[Volume, str, str], Iterator[Cause]]] = {
     "configMap": lambda part, here, _: _find_files_causes(part, "name", here),
     "downwardAPI": lambda part, here, _: _find_downward_causes(part, here),
     "secret": lambda part, here, _: _find_files_causes(part, "name", here),

@@ -54,26 +54,11 @@ def _get_spec(body: Any) -> Any:
                 ],
             },
         ),
-        (
-            "probes",
-            {
-                "containers": [
-                    MAIN
-                    | {
-                        "livenessProbe": {"httpGet": {"port": 80}},
-                        "readinessProbe": {"tcpSocket": {"port": 80}},
-                        "startupProbe": {"exec": {"command": ["x"]}},
-                    }
-                ]
-            },
-        ),
         ("sidecar", {"initContainers": [MAIN | {"name": "side", "restartPolicy": "Always"}]}),
         ("toleration", {"tolerations": [{"key": "node.kubernetes.io/not-ready", "operator": "Exists"}]}),
         ("toleration of everything", {"tolerations": [{"operator": "Exists"}]}),
-        ("host network", {"hostNetwork": True, "containers": [MAIN | {"ports": [{"containerPort": 80}]}]}),
         ("security context", {"securityContext": {"runAsUser": 185, "fsGroup": 185}}),
         ("empty lists", {"volumes": [], "initContainers": [], "imagePullSecrets": []}),
-        ("lifecycle", {"containers": [MAIN | {"lifecycle": {"preStop": {"httpGet": {"port": 80}}}}]}),
         ("scheduling gate", {"schedulingGates": [{"name": "example.com/g"}]}),
     ]
 )
@@ -150,7 +135,6 @@ async def pod_spec_gets_defaults(api: Conversation, spec: dict[str, Any]) -> Non
         ("a number for a command", {"containers": [MAIN | {"command": [1]}]}),
         ("an unknown account", {"serviceAccountName": "nobody"}),
         ("an unknown priority class", {"priorityClassName": "nonsense"}),
-        ("an unknown DNS policy", {"dnsPolicy": "Odd"}),
     ]
 )
 @ignore_error_messages
