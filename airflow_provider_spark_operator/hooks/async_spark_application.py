@@ -38,8 +38,7 @@ from ..kube.client import KubeClient
 from ..kube.connection import ClusterAccess
 from ..kube.errors import NotFound
 from .connection import async_read_access
-from .errors import translate_errors
-from .invalid_resource import fail_if_invalid
+from .errors import fail_if_invalid, translate_errors
 from .manifest import Manifest, compose_manifest
 from .request_arguments import build_selector, check_most, read_timeout
 from .task_log import TaskLog, read_driver_log_options

@@ -3,7 +3,9 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from ..airflow_compat import AirflowFailException, mask_secrets
 from ..core.dialects.dialect import find_alternatives
+from ..core.kubernetes.problems import InvalidResource
 from ..exceptions import (
     SparkApplicationConflict,
     SparkApplicationDeleted,
@@ -71,3 +73,20 @@ def _suggest_api_version(error: Exception) -> str:
         f'. For {dialect.operator}, set api_version="{dialect.group}/{dialect.versions[0]}"'
         for dialect in find_alternatives(error.group)
     )
+
+
+@contextmanager
+def fail_if_invalid(noun: str) -> Iterator[None]:
+    """Translate an invalid resource into a failure of the task that no retry repeats.
+
+    Args:
+        noun: What the resource is, for the message.
+
+    Raises:
+        AirflowFailException: The resource is not valid.
+    """
+    try:
+        yield
+    # The message names the cause: a chained exception would appear a second time in the task log.
+    except InvalidResource as error:
+        raise AirflowFailException(mask_secrets(f"the {noun} is not valid: {error}")) from None

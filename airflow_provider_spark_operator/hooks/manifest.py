@@ -1,10 +1,13 @@
-"""Compose the application that the hook submits, from its arguments."""
+"""Compose the application that the hook or an operator submits, with Airflow's object storage."""
 
 import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from airflow.sdk import ObjectStoragePath
+
+from ..airflow_compat import AirflowException, AirflowFailException, mask_secrets
 from ..core.compose.application import TaskSettings
 from ..core.compose.document import PydanticModel, is_file_name
 from ..core.compose.retention import find_retention_problem, find_ttl_problem
@@ -13,9 +16,9 @@ from ..core.kubernetes.problems import InvalidResource
 from ..core.parameters.parameters import NAMES, Parameters, find_folder_problem
 from ..follow.submission.composition import Composition
 from ..follow.submission.document import read_document
+from ..follow.submission.shipment import FileUnavailable, UploadFailed
 from ..follow.submission.stamp import TaskStamp
-from .composition import compose
-from .invalid_resource import fail_if_invalid
+from .errors import fail_if_invalid
 from .text_file import read_text_file
 
 Manifest: TypeAlias = JsonObject | PydanticModel | str | os.PathLike[str] | None
@@ -95,3 +98,29 @@ def _read(source: Any, noun: str) -> Any:
     if isinstance(source, os.PathLike) or (isinstance(source, str) and is_file_name(source)):
         return read_text_file(source, noun)
     return source
+
+
+def compose(composition: Composition) -> JsonObject:
+    """Return the application. Reads its files, and uploads those that it cannot contain.
+
+    Raises:
+        InvalidResource: A parameter or a pod template is not valid.
+        AirflowFailException: A file could not be read.
+        AirflowException: A file could not be uploaded. A retry may succeed.
+    """
+    try:
+        return composition.compose(write_object)
+    except FileUnavailable as error:
+        raise AirflowFailException(mask_secrets(str(error))) from error.__cause__
+    except UploadFailed as error:
+        raise AirflowException(mask_secrets(str(error))) from error.__cause__
+
+
+def write_object(folder: str, place: str, content: bytes) -> bool:
+    """Write a file into a folder of Airflow's object storage, unless it exists. See `WriteObject`."""
+    target = ObjectStoragePath(folder) / place
+    if target.exists():
+        return False
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.write_bytes(content)
+    return True

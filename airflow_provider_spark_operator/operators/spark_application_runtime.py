@@ -25,9 +25,9 @@ from ..follow.submission.composition import Composition
 from ..follow.submission.document import read_document
 from ..follow.submission.stamp import TaskStamp
 from ..follow.submission.submit import Submission
-from ..hooks.composition import compose
-from ..hooks.invalid_resource import fail_if_invalid
+from ..hooks.errors import fail_if_invalid
 from ..hooks.loop import LoopThread
+from ..hooks.manifest import compose
 from ..links.link_target import build_link_target
 from ..links.spark_application import LINKS
 from ..links.url import push_links, push_xcoms

@@ -38,7 +38,7 @@ from ..follow.submission.document import parse
 from ..follow.submission.stamp import TaskStamp
 from ..follow.submission.submit import Submission
 from ..hooks.connection import read_access
-from ..hooks.invalid_resource import fail_if_invalid
+from ..hooks.errors import fail_if_invalid
 from ..hooks.loop import LoopThread
 from ..hooks.task_stamp import stamp_of
 from ..kube.connection import ClusterAccess, open_client

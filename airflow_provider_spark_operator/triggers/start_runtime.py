@@ -24,8 +24,7 @@ from ..follow.submission.stamp import TaskStamp
 from ..follow.submission.submit import Submission, submit
 from ..follow.watching.shared_watch import share_hub
 from ..hooks.connection import async_read_access
-from ..hooks.errors import translate_errors
-from ..hooks.invalid_resource import fail_if_invalid
+from ..hooks.errors import fail_if_invalid, translate_errors
 from ..hooks.task_stamp import stamp_of
 from ..kube.connection import ClusterAccess
 from .event import ApplicationEvent, EventKind

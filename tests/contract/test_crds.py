@@ -13,7 +13,7 @@ from airflow_provider_spark_operator.core.models.cluster import SparkCluster
 from airflow_provider_spark_operator.core.models.parse import parse_application
 from airflow_provider_spark_operator.core.models.parse_cluster import parse_cluster
 from airflow_provider_spark_operator.crds import build_custom_resource_definitions
-from airflow_provider_spark_operator.crds.schema import find_part
+from airflow_provider_spark_operator.crds.definitions import find_part
 
 from contract.conversation import DEADLINE, MERGE_PATCH, TABLE, Conversation, Reply, repeat_until
 from contract.documents import DEFINITIONS

@@ -9,7 +9,8 @@ from datetime import datetime
 from typing import Any, Protocol
 
 from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
-from airflow_provider_spark_operator.core.kueue.actions import (
+from airflow_provider_spark_operator.core.kueue.observation import QueueObservation
+from airflow_provider_spark_operator.core.kueue.steps import (
     GiveBackQuota,
     MarkFinished,
     MarkPodsReady,
@@ -17,7 +18,6 @@ from airflow_provider_spark_operator.core.kueue.actions import (
     ReleaseQuota,
     RequestAdmission,
 )
-from airflow_provider_spark_operator.core.kueue.observation import QueueObservation
 from airflow_provider_spark_operator.core.lifecycle.application import decide
 from airflow_provider_spark_operator.core.lifecycle.decision import (
     Action,

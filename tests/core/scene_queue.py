@@ -8,17 +8,8 @@ from airflow_provider_spark_operator.core.driver.configuration.errors import Dri
 from airflow_provider_spark_operator.core.kubernetes import pods
 from airflow_provider_spark_operator.core.kubernetes.times import to_duration
 from airflow_provider_spark_operator.core.kueue import state
-from airflow_provider_spark_operator.core.kueue.actions import (
-    GiveBackQuota,
-    MarkFinished,
-    MarkPodsReady,
-    QueueAction,
-    ReleaseQuota,
-    RequestAdmission,
-)
 from airflow_provider_spark_operator.core.kueue.admission import Admitted, Backoff, Pending, Stale, read_admission
 from airflow_provider_spark_operator.core.kueue.application_pods import build_application_pod_sets
-from airflow_provider_spark_operator.core.kueue.eviction import Keep, choose_requeue
 from airflow_provider_spark_operator.core.kueue.observation import (
     RETRY_INTERVAL,
     Granted,
@@ -26,6 +17,16 @@ from airflow_provider_spark_operator.core.kueue.observation import (
     QueueObservation,
     Unsuitable,
     Waiting,
+)
+from airflow_provider_spark_operator.core.kueue.steps import (
+    GiveBackQuota,
+    Keep,
+    MarkFinished,
+    MarkPodsReady,
+    QueueAction,
+    ReleaseQuota,
+    RequestAdmission,
+    choose_requeue,
 )
 from airflow_provider_spark_operator.core.kueue.workload import WantedWorkload
 from airflow_provider_spark_operator.core.models.application import SparkApplication

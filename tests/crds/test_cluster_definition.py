@@ -4,7 +4,7 @@ import pytest
 
 from airflow_provider_spark_operator.core.models.cluster_status import ClusterState
 from airflow_provider_spark_operator.crds import build_custom_resource_definitions
-from airflow_provider_spark_operator.crds.schema import find_part
+from airflow_provider_spark_operator.crds.definitions import find_part
 
 INSTANCES = "spec.clusterTolerations.instanceConfig"
 

@@ -7,7 +7,7 @@ import pytest
 from airflow_provider_spark_operator.core.models.application import SparkApplicationSpec
 from airflow_provider_spark_operator.core.states.states import ApplicationState
 from airflow_provider_spark_operator.crds import build_custom_resource_definitions
-from airflow_provider_spark_operator.crds.schema import find_part
+from airflow_provider_spark_operator.crds.definitions import find_part
 
 TOLERATIONS = "spec.applicationTolerations"
 

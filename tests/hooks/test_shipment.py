@@ -15,7 +15,7 @@ from airflow_provider_spark_operator.core.validation.application import validate
 from airflow_provider_spark_operator.follow.submission import shipment
 from airflow_provider_spark_operator.follow.submission.composition import Composition
 from airflow_provider_spark_operator.follow.submission.shipment import FileUnavailable, Sender, UploadFailed
-from airflow_provider_spark_operator.hooks.composition import compose, write_object
+from airflow_provider_spark_operator.hooks.manifest import compose, write_object
 from tests.cluster import Cluster, succeed
 from tests.operators.tasks import operator
 from tests.task import TaskInstance, run

@@ -19,7 +19,7 @@ def build_document() -> dict[str, Any]:
     from airflow_provider_spark_operator.core.compose.application import TaskSettings, compose_application
     from airflow_provider_spark_operator.follow.submission.document import parse_manifest
     from airflow_provider_spark_operator.follow.submission.shipment import Sender, ship
-    from airflow_provider_spark_operator.hooks.composition import write_object
+    from airflow_provider_spark_operator.hooks.manifest import write_object
 
     task = run_path(str(EXAMPLES / "spark_script.py"))["dag"].get_task("count_words")
     task.image, task.service_account, task.arguments = "spark:4.3.0", "spark", ["today"]

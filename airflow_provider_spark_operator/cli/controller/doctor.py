@@ -18,14 +18,12 @@ from ..base.cluster_client import run_with_client
 from ..base.errors import print_note
 from ..base.exit_codes import ExitCode
 from ..options.options import Context, Kubeconfig, Namespace, require_text
-from .diagnosis.access import check_access, check_optional_kinds, check_verbs
+from .diagnosis.access import check_access, check_namespace, check_optional_kinds, check_verbs
 from .diagnosis.controllers import check_controllers
 from .diagnosis.definitions import check_definitions
 from .diagnosis.dns import check_dns
 from .diagnosis.drivers import check_drivers
-from .diagnosis.finding import Finding, Status
-from .diagnosis.finding_table import print_findings
-from .diagnosis.namespace import check_namespace
+from .diagnosis.finding import Finding, Status, print_findings
 from .diagnosis.quotas import check_quotas
 
 EXAMPLES = """

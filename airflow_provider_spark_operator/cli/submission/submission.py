@@ -11,7 +11,7 @@ from ...core.driver.configuration.configuration import Configuration
 from ...core.driver.configuration.inputs import SubmissionInputs
 from ...core.driver.configuration.text import decode_text
 from ...core.driver.named_files import find_plain_files, find_template_files
-from ...core.driver.pod.executor_template import EXECUTOR_TEMPLATE_KEY
+from ...core.driver.pod.template import EXECUTOR_TEMPLATE_KEY
 from ...core.driver.submission.command_line import CommandLine, parse_command_line
 from ...core.driver.submission.submission import SubmitContext, build_submission_inputs
 from ...core.kubernetes.problems import InvalidResource, Problem

@@ -1,15 +1,25 @@
-"""Builds all objects of a SparkCluster, in the order in which they are applied."""
+"""Builds all objects of a SparkCluster, in the order in which they are applied; the small ones are here."""
 
+from collections.abc import Mapping
+from typing import Final
+
+from ..driver.pod.pod import merge
 from ..kubernetes.identity import CLUSTER_IDENTITY, find_name_problem
 from ..kubernetes.json_object import JsonObject
+from ..kubernetes.names import LABEL_ROLE, MASTER_SERVICE, ROLE_DRIVER, ROLE_MASTER, ROLE_WORKER
 from ..kubernetes.problems import InvalidResource
-from ..models.cluster import SparkCluster
+from ..models.cluster import SparkCluster, WorkerNetworkPolicySpec
 from .autoscaler import build_autoscaler
+from .daemon import with_ports
 from .frame import Frame
-from .protection import build_disruption_budget, build_network_policy
-from .services import build_master_service, build_worker_service
 from .shape import find_building_problems
-from .stateful_sets import build_master_stateful_set, build_worker_stateful_set
+from .stateful_sets import (
+    MASTER_PORTS,
+    WORKER_PORTS,
+    WORKER_SERVICE,
+    build_master_stateful_set,
+    build_worker_stateful_set,
+)
 
 
 def build_cluster(cluster: SparkCluster, operator_name: str) -> tuple[JsonObject, ...]:
@@ -37,3 +47,57 @@ def build_cluster(cluster: SparkCluster, operator_name: str) -> tuple[JsonObject
         build_disruption_budget(frame),
     )
     return tuple(document for document in documents if document is not None)
+
+
+def build_master_service(frame: Frame) -> JsonObject:
+    """Build the service of the master, for its web interface, applications and the REST interface."""
+    part = frame.cluster.spec.master_spec
+    spec = _build_spec(frame, ROLE_MASTER, MASTER_PORTS, part.service_spec or {})
+    return frame.build_document("v1", "Service", MASTER_SERVICE, spec, role=ROLE_MASTER, metadata=part.service_metadata)
+
+
+def build_worker_service(frame: Frame) -> JsonObject:
+    """Build the service of the workers, for their web interfaces and DNS names."""
+    part = frame.cluster.spec.worker_spec
+    spec = _build_spec(frame, ROLE_WORKER, WORKER_PORTS, part.service_spec or {})
+    return frame.build_document("v1", "Service", WORKER_SERVICE, spec, role=ROLE_WORKER, metadata=part.service_metadata)
+
+
+def _build_spec(frame: Frame, role: str, ports: Mapping[str, int], given: JsonObject) -> JsonObject:
+    needed = [{"name": name, "port": port, "targetPort": name} for name, port in ports.items()]
+    spec = merge(given, {"clusterIP": "None", "selector": frame.build_selector(role)})
+    spec["ports"] = with_ports(given.get("ports") or [], needed, number="port")
+    return spec
+
+
+DISRUPTION_BUDGET: Final = f"{ROLE_WORKER}-pdb"
+
+
+def build_network_policy(frame: Frame) -> JsonObject:
+    """Build the policy that allows access to the workers from pods of the cluster and drivers in the namespace.
+
+    The peers of `networkPolicy.metricsIngress` also have access, to the port of the metrics alone.
+    """
+    sources = (frame.build_member_labels(), {LABEL_ROLE: ROLE_DRIVER})
+    members = {"from": [{"podSelector": {"matchLabels": labels}} for labels in sources]}
+    spec = {
+        "podSelector": {"matchLabels": frame.build_selector(ROLE_WORKER)},
+        "policyTypes": ["Ingress"],
+        "ingress": [members, *_build_metrics_rules(frame.cluster.spec.worker_spec.network_policy)],
+    }
+    return frame.build_document("networking.k8s.io/v1", "NetworkPolicy", ROLE_WORKER, spec)
+
+
+def build_disruption_budget(frame: Frame) -> JsonObject | None:
+    """Build the budget that keeps one worker during node drains, or return None if the minimum of workers is 0."""
+    if frame.cluster.spec.cluster_tolerations.instance_config.min_workers < 1:
+        return None
+    spec = {"minAvailable": 1, "selector": {"matchLabels": frame.build_selector(ROLE_WORKER)}}
+    return frame.build_document("policy/v1", "PodDisruptionBudget", DISRUPTION_BUDGET, spec)
+
+
+def _build_metrics_rules(policy: WorkerNetworkPolicySpec | None) -> list[JsonObject]:
+    # A rule without peers would allow access from everywhere.
+    if policy is None or not policy.metrics_ingress:
+        return []
+    return [{"from": policy.metrics_ingress, "ports": [{"protocol": "TCP", "port": policy.metrics_port}]}]

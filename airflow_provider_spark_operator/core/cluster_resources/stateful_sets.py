@@ -1,4 +1,4 @@
-"""The StatefulSets of a cluster: one for the master, and one for the workers."""
+"""The StatefulSets of a cluster, one for the master and one for the workers, with their Spark configuration."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,8 +14,8 @@ from ..kubernetes.names import (
     ROLE_WORKER,
     build_master_url,
 )
-from ..spark.spark_conf import IMAGE_KEY
-from .configuration import SCHEDULER_KEY, build_cluster_configuration, format_java_options, get_default_image
+from ..models.cluster import SparkCluster
+from ..spark.spark_conf import IMAGE_KEY, replace_version_in_images
 from .daemon import Daemon, with_daemon
 from .frame import Frame
 
@@ -151,3 +151,36 @@ def _build_pod_spec(frame: Frame, plan: _Plan, given: JsonObject) -> JsonObject:
         "terminationGracePeriodSeconds": _choose_grace_period(given),
     }
     return forbid_privilege_escalation({**merge(given, ours), "containers": containers})
+
+
+SCHEDULER_KEY = "spark.kubernetes.scheduler.name"
+
+
+def build_cluster_configuration(cluster: SparkCluster) -> dict[str, str]:
+    """Build the configuration of `cluster`, with its own namespace and with the shuffle service enabled by default.
+
+    `{{SPARK_VERSION}}` in the names of images is replaced by the Spark version.
+    """
+    given = replace_version_in_images(cluster.spec.spark_conf, cluster.spec.runtime_versions.spark_version)
+    return {
+        "spark.shuffle.service.enabled": "true",
+        **given,
+        "spark.kubernetes.namespace": cluster.namespace,
+    }
+
+
+def format_java_options(conf: Mapping[str, str]) -> str:
+    """Format `conf` as Java system properties for Spark's launch scripts, sorted by key.
+
+    Spark splits the line as a shell does: in double quotes, a backslash escapes the next character.
+    """
+    return " ".join(f'-D{key}="{_escape(conf[key])}"' for key in sorted(conf))
+
+
+def get_default_image(cluster: SparkCluster) -> str:
+    """Return the image of a cluster that names none: Spark's own image of the cluster's version."""
+    return f"apache/spark:{cluster.spec.runtime_versions.spark_version}"
+
+
+def _escape(value: str) -> str:
+    return value.replace("\\", "\\\\").replace('"', '\\"')

@@ -13,13 +13,12 @@ from .fields import APPLICATION_FIELDS, Field
 from .ingress import write_ingresses
 from .lifecycle import write_lifecycle
 from .monitoring import write_monitoring
-from .normalize import Normalized, normalize
+from .normalize import Normalized, find_shape_problems, normalize
 from .pods import write_templates
 from .program import write_program
 from .properties import write_properties
 from .report import Conversion, FieldReport, Outcome, Status
 from .schedulers import write_schedulers
-from .shapes import find_shape_problems
 from .volumes import report_unused_volumes
 
 _KUEUE: Final = "kueue.x-k8s.io/"

@@ -14,9 +14,8 @@ from ..validation.pod_rules import find_value_problems
 from ..validation.validate import validate_without_status
 from .application import build_application
 from .fields import APPLICATION_FIELDS, SCHEDULE_FIELDS, Field, Shape
-from .normalize import normalize
+from .normalize import find_shape_problems, normalize
 from .scheduled import IsTimeZone, find_schedule_problems, move_problem
-from .shapes import find_shape_problems
 
 RELEASE: Final = "2.5"
 """The release of Kubeflow's operator whose fields are known. Later releases may have more."""

@@ -11,10 +11,9 @@ from .application import build_application, describe_resource, report_fields
 from .dag import write_dag
 from .draft import Draft
 from .fields import SCHEDULE_FIELDS
-from .normalize import normalize
+from .normalize import find_shape_problems, normalize
 from .report import Conversion, Status
 from .schedule import InvalidSchedule, Schedule, parse_schedule
-from .shapes import find_shape_problems
 
 IsTimeZone: TypeAlias = Callable[[str], bool]
 

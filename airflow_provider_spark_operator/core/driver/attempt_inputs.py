@@ -13,8 +13,8 @@ from .configuration.text import split_list
 from .configuration.uris import check_reachable
 from .main_resource import MainResource, find_main_resource
 from .named_files import NamedTemplates
-from .pod.executor_template import EXECUTOR_TEMPLATE_KEY
 from .pod.metadata import LABEL_PREFIX
+from .pod.template import EXECUTOR_TEMPLATE_KEY
 
 _USER = "spark"
 _API_ADDRESS = "https://$KUBERNETES_SERVICE_HOST:$KUBERNETES_SERVICE_PORT"

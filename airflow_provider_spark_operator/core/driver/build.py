@@ -7,21 +7,17 @@ from .configuration.configuration import Configuration
 from .configuration.errors import DriverBuildError
 from .configuration.inputs import SubmissionInputs
 from .configuration.resource_names import Naming
-from .credentials.credentials import add_credentials
+from .credentials.credentials import add_credentials, mount_secrets, set_secret_variables
 from .credentials.hadoop import mount_hadoop_configuration
 from .credentials.kerberos import mount_kerberos_configuration, mount_kerberos_tokens
-from .credentials.secrets import mount_secrets, set_secret_variables
 from .objects.config_map import mount_configuration
-from .objects.network_policy import add_network_policy
-from .objects.service import add_service
+from .objects.service import add_network_policy, add_service
 from .pod.basics import fill_pod
 from .pod.command import add_command
-from .pod.executor_template import mount_executor_template
-from .pod.local_dirs import add_local_directories
 from .pod.pod import BuildContext, Changes, SparkPod, Step, Upload, apply_changes, merge
-from .pod.template import build_initial_pod
+from .pod.template import build_initial_pod, mount_executor_template
 from .pod.volcano import add_pod_group
-from .pod.volumes import check_executor_volumes, mount_volumes
+from .pod.volumes import add_local_directories, check_executor_volumes, mount_volumes
 
 _EXCLUDED_STEPS_KEY = "spark.kubernetes.driver.pod.excludedFeatureSteps"
 _PACKAGE = "org.apache.spark.deploy.k8s.features."

@@ -11,7 +11,7 @@ from ..models.application import PodSpecOverride, SparkApplication
 from .build import find_excluded_steps
 from .configuration.configuration import Configuration
 from .configuration.inputs import DRIVER_TEMPLATE_KEY
-from .pod.executor_template import EXECUTOR_TEMPLATE_KEY, mount_executor_template
+from .pod.template import EXECUTOR_TEMPLATE_KEY, mount_executor_template
 from .pod.volcano import POD_GROUP_TEMPLATE_KEY, uses_volcano
 
 _CREDENTIALS_PREFIX = "spark.kubernetes.authenticate.driver."

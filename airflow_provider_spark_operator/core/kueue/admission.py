@@ -9,8 +9,7 @@ from ..kubernetes import pods
 from ..kubernetes.json_object import JsonObject, KubernetesObject
 from ..kubernetes.names import ANNOTATION_POD_SETS_HASH
 from . import state
-from .priority import WORKLOAD_PRIORITY_CLASS
-from .workload import WantedWorkload, hash_pod_sets
+from .workload import WORKLOAD_PRIORITY_CLASS, WantedWorkload, hash_pod_sets
 
 
 @dataclass(frozen=True)

@@ -9,10 +9,9 @@ from ..driver.configuration.errors import DriverBuildError
 from ..driver.configuration.inputs import DRIVER_TEMPLATE_KEY, ApplicationKind
 from ..driver.configuration.resource_names import build_attempt_naming
 from ..driver.named_files import NO_TEMPLATES
-from ..driver.pod.executor_template import EXECUTOR_TEMPLATE_KEY
 from ..driver.pod.pod import SparkPod
 from ..driver.pod.resources import build_container_resources
-from ..driver.pod.template import split_template
+from ..driver.pod.template import EXECUTOR_TEMPLATE_KEY, split_template
 from ..kubernetes.names import (
     ANNOTATION_RESERVE_MAX_EXECUTORS,
     DRIVER_CONTAINER,
@@ -22,7 +21,7 @@ from ..kubernetes.names import (
 )
 from ..models.application import PodSpecOverride, SparkApplication
 from ..spark.spark_conf import DYNAMIC_ALLOCATION_KEY, TEMPLATE_CONTAINER_KEYS, uses_dynamic_allocation
-from .pod_sets import PodSet, build_template, set_requests
+from .workload import PodSet, build_template, set_requests
 
 _DEFAULT_EXECUTORS: Final = 2
 _INSTANCES_KEY: Final = "spark.executor.instances"

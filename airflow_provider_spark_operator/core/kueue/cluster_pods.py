@@ -9,7 +9,7 @@ from ..kubernetes.json_object import JsonObject
 from ..kubernetes.names import LABEL_ROLE, ROLE_MASTER, ROLE_WORKER
 from ..kubernetes.problems import InvalidResource, Problem
 from ..models.cluster import SparkCluster
-from .pod_sets import PodSet, build_template, set_requests
+from .workload import PodSet, build_template, set_requests
 
 _DAEMON_MEMORY: Final = "SPARK_DAEMON_MEMORY"
 _WORKER_MEMORY: Final = "SPARK_WORKER_MEMORY"

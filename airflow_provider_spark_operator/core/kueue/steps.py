@@ -1,14 +1,63 @@
-"""The next step of a resource in a queue: the same for applications and clusters."""
+"""The next step of a resource in a queue, and its actions: the same for applications and clusters."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Final
+from typing import Final, TypeAlias
 
+from ..kubernetes.json_object import KubernetesObject
 from ..states import reasons
 from . import state
-from .actions import GiveBackQuota, QueueAction, ReleaseQuota, RequestAdmission
-from .eviction import Keep, choose_requeue
 from .observation import Granted, QueueObservation, Unsuitable
+
+
+@dataclass(frozen=True)
+class RequestAdmission:
+    """Create or read the Workload, then decide again with the answer.
+
+    Attributes:
+        is_started: Whether the pods have been requested already, so that only the changes of their templates matter.
+    """
+
+    is_started: bool = False
+
+
+@dataclass(frozen=True)
+class ReleaseQuota:
+    """Delete the Workload of a resource whose pods do not exist any more, then decide again.
+
+    Attributes:
+        is_evicted: Whether to delete it only if Kueue can queue the resource again, by a live read: the known Workload
+            may be outdated.
+    """
+
+    is_evicted: bool = False
+
+
+@dataclass(frozen=True)
+class GiveBackQuota:
+    """Return the quota of a resource whose pods do not exist any more, but keep its Workload, then decide again."""
+
+
+@dataclass(frozen=True)
+class MarkPodsReady:
+    """Record on the Workload that all pods are ready."""
+
+
+@dataclass(frozen=True)
+class MarkFinished:
+    """Record on the Workload that its pods have ended and are retained.
+
+    Attributes:
+        succeeded: Whether they have succeeded.
+        message: A sentence for the user.
+    """
+
+    succeeded: bool
+    message: str
+
+
+QueueAction: TypeAlias = RequestAdmission | ReleaseQuota | GiveBackQuota | MarkPodsReady | MarkFinished
+
 
 _AT_ONCE: Final = timedelta(0)
 
@@ -88,3 +137,45 @@ def find_eviction(queue: QueueObservation | None) -> str | None:
 def _return_quota(action: QueueAction) -> QueueStep:
     message = "The pods have ended; the quota is returned to the queue."
     return QueueStep(reasons.KUEUE_QUOTA_DUE, message, _AT_ONCE, (action,))
+
+
+DEACTIVATED_INTERVAL: Final = timedelta(seconds=1800)
+"""The time after which a deactivated Workload is read again, in case the watch did not report its reactivation."""
+
+
+@dataclass(frozen=True)
+class Keep:
+    """Keep the Workload, and wait.
+
+    Attributes:
+        message: Why the resource waits.
+        after: The time after which to look again.
+    """
+
+    message: str
+    after: timedelta
+
+
+@dataclass(frozen=True)
+class Replace:
+    """Delete the Workload, so that the resource is queued again."""
+
+
+Requeue: TypeAlias = Keep | Replace
+
+
+def choose_requeue(workload: KubernetesObject | None, now: datetime) -> Requeue:
+    """Return what becomes of the Workload of a resource without pods.
+
+    Args:
+        workload: The Workload; None if it does not exist.
+        now: The time, with an offset.
+    """
+    if workload is None:
+        return Replace()
+    if not state.is_active(workload):
+        return Keep("The Workload is deactivated (spec.active is false).", DEACTIVATED_INTERVAL)
+    until = state.read_requeue_time(workload)
+    if until is not None and until > now:
+        return Keep(f"Kueue queues the resource again at {until.isoformat()}.", until - now)
+    return Replace()

@@ -6,8 +6,8 @@ from datetime import datetime, timedelta
 from typing import TypeAlias
 
 from ..kubernetes.json_object import KubernetesObject
-from ..kueue.actions import QueueAction
 from ..kueue.observation import QueueObservation
+from ..kueue.steps import QueueAction
 from ..models.cluster import SparkCluster
 from ..models.cluster_status import ClusterState, ClusterStatus
 from ..states import reasons

@@ -7,9 +7,15 @@ from datetime import timedelta
 from typing import Final
 
 from ..kueue import state
-from ..kueue.actions import MarkPodsReady
 from ..kueue.observation import Unsuitable
-from ..kueue.steps import QueueStep, choose_admission_step, choose_release_step, choose_requeue_step, find_eviction
+from ..kueue.steps import (
+    MarkPodsReady,
+    QueueStep,
+    choose_admission_step,
+    choose_release_step,
+    choose_requeue_step,
+    find_eviction,
+)
 from ..models.cluster_status import ClusterState
 from ..states import reasons
 from ..states.states import SuspendReason

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final, TypeAlias
 
-from ..kueue.actions import QueueAction
+from ..kueue.steps import QueueAction
 from ..models.status import ApplicationStatus
 
 AT_ONCE: Final = timedelta(0)

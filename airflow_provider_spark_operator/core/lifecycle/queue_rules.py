@@ -8,10 +8,16 @@ from datetime import datetime, timedelta
 from ..kubernetes import pods
 from ..kubernetes.names import ROLE_DRIVER, ROLE_EXECUTOR
 from ..kubernetes.times import to_duration
-from ..kueue.actions import MarkFinished, MarkPodsReady
 from ..kueue.observation import Unsuitable
-from ..kueue.readiness import needs_ready_condition
-from ..kueue.steps import QueueStep, choose_admission_step, choose_release_step, choose_requeue_step
+from ..kueue.state import needs_ready_condition
+from ..kueue.steps import (
+    MarkFinished,
+    MarkPodsReady,
+    QueueStep,
+    choose_admission_step,
+    choose_release_step,
+    choose_requeue_step,
+)
 from ..states import reasons
 from ..states.states import ApplicationState, SuspendReason
 from . import policy

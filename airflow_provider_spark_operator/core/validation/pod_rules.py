@@ -23,8 +23,8 @@ from ..kubernetes.pods import get_object
 from ..kubernetes.problems import Problem
 from ..kubernetes.quantities import is_quantity, parse_quantity
 from ..models.parse import name_type
+from .identity import find_metadata_problems
 from .kubernetes_fields import KUBERNETES_FIELDS
-from .metadata import find_metadata_problems
 from .rules import (
     Location,
     Rule,

@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 from ..kubernetes.pods import get_object
 from ..kubernetes.problems import Problem
 from ..models.parse import format_path
-from .metadata import find_map_problems
+from .identity import find_map_problems
 
 Location: TypeAlias = tuple[str | int, ...]
 Rule: TypeAlias = Callable[[Mapping[str, Any], Location], Iterator[Problem]]

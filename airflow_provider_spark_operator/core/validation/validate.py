@@ -8,9 +8,8 @@ from ..kubernetes.pods import get_object
 from ..kubernetes.problems import Problem
 from ..models.parse import name_type
 from .application import validate_application
-from .identity import find_namespace_problems, report_unknown_word
+from .identity import find_metadata_problems, find_namespace_problems, report_unknown_word
 from .json_values import find_json_problems
-from .metadata import find_metadata_problems
 
 _KINDS: Final = ("SparkApplication", "SparkCluster")
 

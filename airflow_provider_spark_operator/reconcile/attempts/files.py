@@ -20,7 +20,7 @@ from urllib.request import HTTPRedirectHandler, Request, build_opener
 from ...core.driver.configuration.inputs import DRIVER_TEMPLATE_KEY
 from ...core.driver.configuration.text import decode_text
 from ...core.driver.named_files import NamedTemplates
-from ...core.driver.pod.executor_template import EXECUTOR_TEMPLATE_KEY
+from ...core.driver.pod.template import EXECUTOR_TEMPLATE_KEY
 from ...core.driver.pod.volcano import POD_GROUP_TEMPLATE_KEY
 from ...core.kubernetes.problems import InvalidResource, Problem
 from ...core.log.driver_log import clean_line

@@ -11,12 +11,10 @@ from ...core.kubernetes.problems import InvalidResource
 from ...core.kueue import state
 from ...core.kueue.admission import Admitted, Backoff, Pending, Stale, read_admission
 from ...core.kueue.assignment import AdmissionConflict, TemplateChange, collect_changes, list_flavor_names
-from ...core.kueue.eviction import Keep, choose_requeue
 from ...core.kueue.observation import RETRY_INTERVAL, Granted, QueueObservation, Unsuitable, Waiting
-from ...core.kueue.pod_sets import PodSet
-from ...core.kueue.priority import find_priority_class
-from ...core.kueue.readiness import needs_ready_condition
-from ...core.kueue.workload import WantedWorkload, build_workload_name, get_queue_name
+from ...core.kueue.state import needs_ready_condition
+from ...core.kueue.steps import Keep, choose_requeue
+from ...core.kueue.workload import PodSet, WantedWorkload, build_workload_name, find_priority_class, get_queue_name
 from ...core.models.resource import Resource
 from ...core.states import reasons
 from ...kube.client import KubeClient

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from ...core.kueue.priority import (
+from ...core.kueue.workload import (
     POD_PRIORITY_CLASS,
     WORKLOAD_PRIORITY_CLASS,
     Priority,

@@ -6,17 +6,17 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from ...core.kubernetes.json_object import JsonObject
-from ...core.kueue.actions import (
+from ...core.kueue.assignment import TemplateChange
+from ...core.kueue.observation import Granted, QueueObservation
+from ...core.kueue.steps import (
     GiveBackQuota,
     MarkFinished,
     MarkPodsReady,
     QueueAction,
     ReleaseQuota,
     RequestAdmission,
+    choose_release_step,
 )
-from ...core.kueue.assignment import TemplateChange
-from ...core.kueue.observation import Granted, QueueObservation
-from ...core.kueue.steps import choose_release_step
 from ...core.kueue.workload import get_queue_name
 from ...core.models.parse import parse_model
 from ...core.models.resource import Resource

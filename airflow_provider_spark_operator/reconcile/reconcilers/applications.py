@@ -9,16 +9,9 @@ from ...core.kubernetes.json_object import JsonObject, KubernetesObject
 from ...core.kubernetes.names import LABEL_OPERATOR_NAME, ROLE_DRIVER, ROLE_EXECUTOR, can_label
 from ...core.kubernetes.pods import has_ended
 from ...core.kubernetes.problems import InvalidResource
-from ...core.kueue.actions import (
-    GiveBackQuota,
-    MarkFinished,
-    MarkPodsReady,
-    QueueAction,
-    ReleaseQuota,
-    RequestAdmission,
-)
 from ...core.kueue.application_pods import build_application_pod_sets
 from ...core.kueue.assignment import change_application
+from ...core.kueue.steps import GiveBackQuota, MarkFinished, MarkPodsReady, QueueAction, ReleaseQuota, RequestAdmission
 from ...core.lifecycle.application import decide
 from ...core.lifecycle.decision import (
     ConfirmAbsence,

@@ -7,9 +7,8 @@ from collections.abc import Iterable, Mapping
 from typing import Final, TypeAlias
 
 from ...core.cluster_resources.autoscaler import AUTOSCALER
-from ...core.cluster_resources.build import build_cluster
+from ...core.cluster_resources.build import DISRUPTION_BUDGET, build_cluster
 from ...core.cluster_resources.frame import build_object_name
-from ...core.cluster_resources.protection import DISRUPTION_BUDGET
 from ...core.cluster_resources.stateful_sets import WORKER_SERVICE, keep_fixed_fields
 from ...core.kubernetes.json_object import JsonObject
 from ...core.kubernetes.names import (

@@ -8,15 +8,8 @@ from functools import partial
 from ...core.kubernetes.json_object import JsonObject
 from ...core.kubernetes.names import LABEL_ROLE, ROLE_MASTER, ROLE_WORKER
 from ...core.kubernetes.pods import has_ended
-from ...core.kueue.actions import (
-    GiveBackQuota,
-    MarkFinished,
-    MarkPodsReady,
-    QueueAction,
-    ReleaseQuota,
-    RequestAdmission,
-)
 from ...core.kueue.cluster_pods import build_cluster_pod_sets
+from ...core.kueue.steps import GiveBackQuota, MarkFinished, MarkPodsReady, QueueAction, ReleaseQuota, RequestAdmission
 from ...core.lifecycle.cluster import decide
 from ...core.lifecycle.cluster_decision import (
     ApplyCluster,

@@ -12,10 +12,9 @@ from airflow_provider_spark_operator.cli import main
 from airflow_provider_spark_operator.cli.base.exit_codes import ExitCode
 from airflow_provider_spark_operator.cli.controller.diagnosis.access import FORWARD_PERMISSION, SCALE_PERMISSION
 from airflow_provider_spark_operator.cli.controller.diagnosis.drivers import DRIVER_PERMISSIONS
-from airflow_provider_spark_operator.cli.controller.diagnosis.finding import Finding, Status
-from airflow_provider_spark_operator.cli.controller.diagnosis.finding_table import print_findings
+from airflow_provider_spark_operator.cli.controller.diagnosis.finding import Finding, Status, print_findings
 from airflow_provider_spark_operator.crds import build_custom_resource_definitions
-from airflow_provider_spark_operator.crds.schema import find_part
+from airflow_provider_spark_operator.crds.definitions import find_part
 from local_kubernetes.api.kinds.kinds import PODS, RESOURCE_QUOTAS, SERVICE_ACCOUNTS, Kind
 from tests.cluster import NAMESPACE, Cluster, stay_submitted
 from tests.hooks.clouds.loopback import Answer, Asked, serve

@@ -16,8 +16,12 @@ from airflow_provider_spark_operator.core.kueue.admission import (
     Stale,
     read_admission,
 )
-from airflow_provider_spark_operator.core.kueue.priority import POD_PRIORITY_CLASS, Priority, PriorityClassName
-from airflow_provider_spark_operator.core.kueue.workload import WantedWorkload
+from airflow_provider_spark_operator.core.kueue.workload import (
+    POD_PRIORITY_CLASS,
+    Priority,
+    PriorityClassName,
+    WantedWorkload,
+)
 from tests.builders import NOW
 from tests.core.kueue.workloads import ADMITTED, EVICTED, build_condition, build_wanted, build_workload
 

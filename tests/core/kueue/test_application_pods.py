@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from airflow_provider_spark_operator.core.driver.configuration.errors import DriverBuildError
 from airflow_provider_spark_operator.core.kueue.application_pods import build_application_pod_sets
-from airflow_provider_spark_operator.core.kueue.pod_sets import PodSet
+from airflow_provider_spark_operator.core.kueue.workload import PodSet
 from airflow_provider_spark_operator.core.models.application import SparkApplication
 from tests.core.driver.attempts import OPERATOR, build_application, build_resources
 

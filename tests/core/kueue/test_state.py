@@ -3,8 +3,8 @@ from datetime import timedelta
 import pytest
 
 from airflow_provider_spark_operator.core.kueue import state
-from airflow_provider_spark_operator.core.kueue.eviction import Keep, Replace, choose_requeue
-from airflow_provider_spark_operator.core.kueue.readiness import needs_ready_condition
+from airflow_provider_spark_operator.core.kueue.state import needs_ready_condition
+from airflow_provider_spark_operator.core.kueue.steps import Keep, Replace, choose_requeue
 from tests.builders import NOW
 from tests.core.kueue.workloads import ADMITTED, EVICTED, build_condition, build_wanted, build_workload
 

@@ -4,10 +4,12 @@ from typing import Any
 
 import pytest
 
-from airflow_provider_spark_operator.core.kueue.actions import GiveBackQuota, ReleaseQuota, RequestAdmission
 from airflow_provider_spark_operator.core.kueue.observation import Granted, QueueObservation, Unsuitable, Waiting
 from airflow_provider_spark_operator.core.kueue.steps import (
+    GiveBackQuota,
     QueueStep,
+    ReleaseQuota,
+    RequestAdmission,
     choose_admission_step,
     choose_release_step,
     choose_requeue_step,

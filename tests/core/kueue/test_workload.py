@@ -4,13 +4,15 @@ from hypothesis import strategies as st
 
 from airflow_provider_spark_operator.core.kueue.application_pods import build_application_pod_sets
 from airflow_provider_spark_operator.core.kueue.cluster_pods import build_cluster_pod_sets
-from airflow_provider_spark_operator.core.kueue.pod_sets import PodSet
-from airflow_provider_spark_operator.core.kueue.priority import (
+from airflow_provider_spark_operator.core.kueue.workload import (
+    PodSet,
     PriorityClassName,
+    WantedWorkload,
     find_default_priority,
     find_priority_class,
+    get_queue_name,
+    hash_pod_sets,
 )
-from airflow_provider_spark_operator.core.kueue.workload import WantedWorkload, get_queue_name, hash_pod_sets
 from tests.core.cluster_resources.clusters import OPERATOR, build_model
 from tests.core.driver.attempts import build_application
 from tests.core.kueue.test_application_pods import DYNAMIC, reserve_maximum

@@ -3,8 +3,7 @@
 from typing import Any
 
 from airflow_provider_spark_operator.core.kueue.application_pods import build_application_pod_sets
-from airflow_provider_spark_operator.core.kueue.priority import find_priority_class, read_priority
-from airflow_provider_spark_operator.core.kueue.workload import WantedWorkload
+from airflow_provider_spark_operator.core.kueue.workload import WantedWorkload, find_priority_class, read_priority
 from airflow_provider_spark_operator.core.models.application import SparkApplication
 from tests.builders import NOW
 from tests.core.driver.attempts import OPERATOR, build_application

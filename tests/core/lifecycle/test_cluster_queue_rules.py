@@ -3,14 +3,14 @@ from typing import Any
 
 import pytest
 
-from airflow_provider_spark_operator.core.kueue.actions import (
+from airflow_provider_spark_operator.core.kueue.cluster_pods import build_cluster_pod_sets
+from airflow_provider_spark_operator.core.kueue.observation import Granted, QueueObservation, Unsuitable, Waiting
+from airflow_provider_spark_operator.core.kueue.steps import (
     GiveBackQuota,
     MarkPodsReady,
     ReleaseQuota,
     RequestAdmission,
 )
-from airflow_provider_spark_operator.core.kueue.cluster_pods import build_cluster_pod_sets
-from airflow_provider_spark_operator.core.kueue.observation import Granted, QueueObservation, Unsuitable, Waiting
 from airflow_provider_spark_operator.core.kueue.workload import WantedWorkload
 from airflow_provider_spark_operator.core.lifecycle import cluster
 from airflow_provider_spark_operator.core.lifecycle.cluster_decision import (

@@ -10,15 +10,15 @@ from hypothesis.stateful import initialize, precondition, rule
 
 from airflow_provider_spark_operator.core.kubernetes.times import read_time
 from airflow_provider_spark_operator.core.kueue import state
-from airflow_provider_spark_operator.core.kueue.actions import (
+from airflow_provider_spark_operator.core.kueue.admission import Admitted, Stale, read_admission
+from airflow_provider_spark_operator.core.kueue.cluster_pods import build_cluster_pod_sets
+from airflow_provider_spark_operator.core.kueue.observation import Granted, QueueAnswer, QueueObservation, Waiting
+from airflow_provider_spark_operator.core.kueue.steps import (
     GiveBackQuota,
     MarkPodsReady,
     ReleaseQuota,
     RequestAdmission,
 )
-from airflow_provider_spark_operator.core.kueue.admission import Admitted, Stale, read_admission
-from airflow_provider_spark_operator.core.kueue.cluster_pods import build_cluster_pod_sets
-from airflow_provider_spark_operator.core.kueue.observation import Granted, QueueAnswer, QueueObservation, Waiting
 from airflow_provider_spark_operator.core.kueue.workload import WantedWorkload
 from airflow_provider_spark_operator.core.lifecycle.cluster_decision import ApplyCluster, ClusterAction, ClusterObserved
 from tests.core.cluster_resources.clusters import OPERATOR

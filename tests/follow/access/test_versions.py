@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from airflow_provider_spark_operator.crds.schema import find_part
+from airflow_provider_spark_operator.crds.definitions import find_part
 from airflow_provider_spark_operator.follow.access.reference import resource_of
 from airflow_provider_spark_operator.follow.access.versions import (
     KindNotServed,

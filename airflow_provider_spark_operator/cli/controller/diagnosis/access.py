@@ -1,4 +1,4 @@
-"""Check the connection, the CustomResourceDefinitions and the permissions of the client."""
+"""Check the connection, the namespace, the CustomResourceDefinitions and the permissions of the client."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -7,8 +7,8 @@ from ....core.dialects.dialect import DIALECTS
 from ....follow.access.access_review import Check, Permission, check_permissions, review_access
 from ....follow.access.versions import KindNotServed, choose_served_version
 from ....kube.client import KubeClient
-from ....kube.errors import KubeError
-from ....kube.resources import PODS, SPARK_CLUSTERS, STATEFUL_SETS, ResourceType
+from ....kube.errors import KubeError, NotFound
+from ....kube.resources import NAMESPACES, PODS, SPARK_CLUSTERS, STATEFUL_SETS, ResourceType
 from .finding import Finding, Status, report_error
 
 FORWARD_PERMISSION: Final = Permission(PODS, ("get", "create"), "portforward")
@@ -78,3 +78,17 @@ def _convert(check: Check, *, is_access: bool) -> Finding:
     if check.passed:
         return Finding(check.title, Status.PASSED, check.problem, is_access=is_access)
     return Finding(check.title, Status.FAILED, check.problem, check.fix, is_access)
+
+
+async def check_namespace(client: KubeClient, namespace: str) -> Finding:
+    """Check that a namespace exists and is not being deleted."""
+    check = f"namespace {namespace}"
+    try:
+        found = await client.get(NAMESPACES, namespace, None)
+    except NotFound:
+        return Finding(check, Status.FAILED, "it does not exist", f"Run `kubectl create namespace {namespace}`")
+    except KubeError as error:
+        return report_error(check, error)
+    if found["metadata"].get("deletionTimestamp"):
+        return Finding(check, Status.FAILED, "it is being deleted", "Use another namespace")
+    return Finding(check, Status.PASSED)

@@ -1,9 +1,14 @@
-"""The result of one check."""
+"""The results of the checks, and how they are printed."""
 
+import sys
+import textwrap
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Final
 
 from ....kube.errors import Forbidden, KubeError, NotFound
+from ...output.output import clean_cell, measure_table, open_console, print_table
 
 _NOT_IMPLEMENTED = 501
 _RETRY = "Run the checks again. If the API still fails, ask the administrator of the cluster"
@@ -45,3 +50,37 @@ def report_error(check: str, error: KubeError) -> Finding:
     if isinstance(error, NotFound) or error.status == _NOT_IMPLEMENTED:
         return Finding(check, Status.SKIPPED, str(error))
     return Finding(check, Status.FAILED, str(error), _RETRY)
+
+
+_TITLES: Final = ("STATUS", "CHECK", "RESULT", "FIX")
+_STYLES: Final = {Status.PASSED: "green", Status.WARNING: "yellow", Status.FAILED: "red", Status.SKIPPED: "dim"}
+_INDENT: Final = " " * (max(map(len, Status)) + 3)
+_DETAIL: Final = f"{_INDENT}  "
+
+
+def print_findings(findings: Sequence[Finding]) -> None:
+    """Print a table. On a terminal that is too narrow, print the result and the fix below each check instead."""
+    rows = [(str(one.status), one.check, one.result, one.fix) for one in findings]
+    if sys.stdout.isatty() and measure_table(_TITLES, rows) > open_console().width:
+        _print_paragraphs(findings)
+    else:
+        print_table(_TITLES, rows, {"STATUS": lambda status: _STYLES[Status(status)]})
+
+
+def _print_paragraphs(findings: Sequence[Finding]) -> None:
+    # rich takes a tenth of a second to import. Pipes do not need it.
+    from rich.text import Text  # noqa: PLC0415
+
+    console = open_console()
+    for one in findings:
+        fix = f"Fix: {one.fix}" if one.fix else ""
+        details = [line for text in (one.result, fix) if text for line in _wrap(text, console.width, _DETAIL)]
+        first, *others = _wrap(one.check, console.width, _INDENT)
+        status = f"{one.status:<{len(_INDENT)}}"
+        console.print(Text.assemble((status, _STYLES[one.status]), first.removeprefix(_INDENT)), soft_wrap=True)
+        for line in (*others, *details):
+            console.print(Text(line), soft_wrap=True)
+
+
+def _wrap(text: str, width: int, indent: str) -> list[str]:
+    return textwrap.wrap(clean_cell(text), width, initial_indent=indent, subsequent_indent=indent)

@@ -5,8 +5,7 @@ from collections.abc import Mapping
 
 from .errors import DriverBuildError
 from .memory import parse_memory_mib
-from .numbers import parse_double
-from .text import split_list, trim
+from .text import parse_double, split_list, trim
 
 # An open reference is matched as well, up to the next blank, so that no text is read twice.
 _REFERENCE = re.compile(r"\$\{(\S[^\s}]*+)(\}?)")

@@ -1,6 +1,7 @@
-"""The headless service through which executors and users reach the driver."""
+"""The headless service of the driver, and the network policy of its executors."""
 
 from ...kubernetes.json_object import JsonObject
+from ...kubernetes.names import LABEL_ROLE, ROLE_EXECUTOR
 from ..configuration.errors import DriverBuildError
 from ..configuration.ports import (
     DRIVER_BLOCK_MANAGER_PORT_KEY,
@@ -74,3 +75,22 @@ def _build_document(submission: BuildContext) -> JsonObject:
 
 def _build_port(name: str, number: int) -> JsonObject:
     return {"name": name, "port": number, "targetPort": number}
+
+
+def add_network_policy(submission: BuildContext, _: SparkPod) -> Changes:
+    """Add the network policy."""
+    label = build_selector_label(submission)
+    document = {
+        "apiVersion": "networking.k8s.io/v1",
+        "kind": "NetworkPolicy",
+        "metadata": {
+            "name": submission.naming.policy_name,
+            "namespace": submission.inputs.namespace,
+            "labels": label,
+        },
+        "spec": {
+            "podSelector": {"matchLabels": {LABEL_ROLE: ROLE_EXECUTOR, **label}},
+            "ingress": [{"from": [{"podSelector": {"matchLabels": label}}]}],
+        },
+    }
+    return Changes(resources=(document,))

@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping
 
 from ...kubernetes.json_object import JsonObject
-from ..configuration.numbers import format_double
+from ..configuration.text import format_double
 
 _INTEGER = re.compile(r"[+-]?[0-9]{1,19}", re.ASCII)
 _OCTAL_INTEGER = re.compile(r"0o?([0-7]{1,9})", re.ASCII)

@@ -6,7 +6,7 @@ from ..configuration.configuration import Configuration
 from ..configuration.errors import DriverBuildError
 from ..configuration.inputs import ApplicationKind
 from ..configuration.memory import parse_bytes_as_mib
-from ..configuration.numbers import format_double
+from ..configuration.text import format_double
 
 FACTOR_KEY = "spark.kubernetes.memoryOverheadFactor"
 _OFF_HEAP_KEY = "spark.memory.offHeap.enabled"

@@ -1,4 +1,4 @@
-"""The pod template of the driver, which the first step starts from."""
+"""The pod templates: the driver's, which the first step starts from, and the executors', which the driver reads."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -8,7 +8,7 @@ from ...spark.spark_conf import TEMPLATE_CONTAINER_KEYS
 from ..configuration.errors import DriverBuildError
 from ..configuration.inputs import DRIVER_TEMPLATE_KEY
 from .plain_template import normalize_template
-from .pod import BuildContext, SparkPod, check_no_file_named
+from .pod import BuildContext, Changes, SparkPod, build_config_map, build_volume_with_mount, check_no_file_named
 
 _CONTAINER_KEY = TEMPLATE_CONTAINER_KEYS[ROLE_DRIVER]
 _OBJECT: Mapping[str, object] = {}
@@ -106,3 +106,33 @@ def _check_shape(value: object, shape: object, path: str, field: str) -> None:
             _check_shape(each, shape[0], f"{path}[{index}]", field)
     elif not isinstance(value, str):
         raise DriverBuildError(field, f"{path} must be a string")
+
+
+_DIRECTORY = "/opt/spark/pod-template"
+_FILE = "pod-spec-template.yml"
+_ENTRY = "podspec-configmap-key"
+_VOLUME = "pod-template-volume"
+EXECUTOR_TEMPLATE_KEY = "spark.kubernetes.executor.podTemplateFile"
+
+
+def mount_executor_template(submission: BuildContext, _: SparkPod) -> Changes:
+    """Mount the unchanged text of the template in the driver.
+
+    Raises:
+        DriverBuildError: The configuration names a file that does not exist.
+    """
+    text = submission.inputs.executor_template
+    if text is None:
+        check_no_file_named(submission, EXECUTOR_TEMPLATE_KEY)
+        return Changes()
+    name = f"{submission.naming.prefix}-driver-podspec-conf-map"
+    added = build_volume_with_mount(
+        {"name": _VOLUME, "configMap": {"name": name, "items": [{"key": _ENTRY, "path": _FILE}]}},
+        {"name": _VOLUME, "mountPath": _DIRECTORY},
+    )
+    return Changes(
+        pod=added.pod,
+        container=added.container,
+        properties={EXECUTOR_TEMPLATE_KEY: f"{_DIRECTORY}/{_FILE}"},
+        resources=(build_config_map(name, {_ENTRY: text}),),
+    )

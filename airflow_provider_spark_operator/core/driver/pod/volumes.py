@@ -1,4 +1,4 @@
-"""The volumes of the configuration, and the claims that are created with the driver."""
+"""The volumes of the driver: scratch directories, those of the configuration, and claims that are created with it."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 from ...kubernetes.json_object import JsonObject
 from ..configuration.errors import DriverBuildError
+from ..configuration.text import split
 from .metadata import build_selector_label
-from .pod import BuildContext, Changes, SparkPod
+from .pod import BuildContext, Changes, SparkPod, build_variable
 
 _DRIVER_PREFIX = "spark.kubernetes.driver.volumes."
 _EXECUTOR_PREFIX = "spark.kubernetes.executor.volumes."
@@ -191,3 +192,31 @@ def _build_claims(submission: BuildContext, volume: _Volume, name: str, *, share
 
 def _select_settings(volume: _Volume, prefix: str) -> dict[str, str]:
     return {key.removeprefix(prefix): value for key, value in volume.settings.items() if key.startswith(prefix)}
+
+
+_VOLUME_PREFIX = "spark-local-dir-"
+_VARIABLE = "SPARK_LOCAL_DIRS"
+
+
+def add_local_directories(submission: BuildContext, spark_pod: SparkPod) -> Changes:
+    """Use the volumes named `spark-local-dir-*`. If there are none, add an emptyDir for each configured path."""
+    marked = [
+        str(mount.get("mountPath", ""))
+        for mount in spark_pod.container.get("volumeMounts") or ()
+        if str(mount.get("name", "")).startswith(_VOLUME_PREFIX)
+    ]
+    conf = submission.conf
+    in_memory = conf.get_boolean("spark.kubernetes.local.dirs.tmpfs")
+    if marked:
+        return Changes(container={"env": [build_variable(_VARIABLE, ",".join(marked))]})
+    configured = submission.inputs.environment.get(_VARIABLE, conf.get_text("spark.local.dir"))
+    paths = split(submission.naming.local_directory if configured is None else configured, ",")
+    directory = {"medium": "Memory"} if in_memory else {}
+    names = [f"{_VOLUME_PREFIX}{number}" for number in range(1, len(paths) + 1)]
+    return Changes(
+        pod={"spec": {"volumes": [{"name": name, "emptyDir": dict(directory)} for name in names]}},
+        container={
+            "volumeMounts": [{"name": name, "mountPath": path} for name, path in zip(names, paths, strict=True)],
+            "env": [build_variable(_VARIABLE, ",".join(paths))],
+        },
+    )

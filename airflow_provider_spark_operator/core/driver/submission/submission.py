@@ -10,10 +10,9 @@ from ..configuration.configuration import FORMER_KEYS, Configuration
 from ..configuration.errors import DriverBuildError
 from ..configuration.inputs import NO_RESOURCE, PYTHON_RUNNER, R_RUNNER, ApplicationKind, SubmissionInputs
 from ..configuration.memory import is_positive_size
-from ..configuration.text import trim, trim_except_line_ends
+from ..configuration.text import split, trim, trim_except_line_ends
 from ..configuration.uris import build_file_uri, get_file_path, resolve_reference, split_alias
 from .command_line import FLAG_KEYS, CommandLine
-from .packages import check_packages
 
 _NAMESPACE_KEY = "spark.kubernetes.namespace"
 _MASTER = re.compile(r"k8s://(?:(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*)://)?(?P<rest>.+)")
@@ -259,3 +258,28 @@ def _check_inputs(inputs: SubmissionInputs) -> SubmissionInputs:
     if namespace is not None and not is_namespace(namespace):
         raise DriverBuildError(_NAMESPACE_KEY, f"{namespace!r} is not a valid namespace name: use a-z, 0-9 and '-'")
     return replace(inputs, namespace=namespace or "default")
+
+
+PACKAGES_KEY = "spark.jars.packages"
+EXCLUDES_KEY = "spark.jars.excludes"
+_PARTS = 3
+
+
+def check_packages(conf: Mapping[str, str]) -> None:
+    """Raise DriverBuildError unless packages are `group:artifact:version` and exclusions are `group:artifact`.
+
+    As in spark-submit, exclusions are checked only if there are packages.
+    """
+    if not conf.get(PACKAGES_KEY, "").strip():
+        return
+    for coordinates in split(conf[PACKAGES_KEY], ","):
+        _check_coordinates(PACKAGES_KEY, coordinates, coordinates, "group:artifact:version")
+    excluded = conf.get(EXCLUDES_KEY, "")
+    for coordinates in split(excluded, ",") if excluded.strip() else ():
+        _check_coordinates(EXCLUDES_KEY, coordinates, f"{coordinates}:*", "group:artifact")
+
+
+def _check_coordinates(key: str, given: str, coordinates: str, form: str) -> None:
+    parts = split(coordinates.replace("/", ":"), ":")
+    if len(parts) != _PARTS or not all(part.strip() for part in parts):
+        raise DriverBuildError(key, f"{given!r} must have the form {form}")

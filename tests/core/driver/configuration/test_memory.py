@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 
 from airflow_provider_spark_operator.core.driver.configuration.errors import DriverBuildError
 from airflow_provider_spark_operator.core.driver.configuration.memory import parse_memory_mib
-from airflow_provider_spark_operator.core.driver.configuration.numbers import format_double
+from airflow_provider_spark_operator.core.driver.configuration.text import format_double
 
 UNITS = {
     "": 20,

@@ -16,7 +16,7 @@ from airflow_provider_spark_operator.core.driver.named_files import (
     build_stand_in_templates,
     find_application_template_files,
 )
-from airflow_provider_spark_operator.core.driver.pod.executor_template import EXECUTOR_TEMPLATE_KEY
+from airflow_provider_spark_operator.core.driver.pod.template import EXECUTOR_TEMPLATE_KEY
 from airflow_provider_spark_operator.core.driver.pod.volcano import POD_GROUP_TEMPLATE_KEY, VOLCANO_STEP
 from airflow_provider_spark_operator.core.models.application import SparkApplication
 from tests.core.driver.attempts import OPERATOR, build_application, build_resources, read_properties

@@ -1,7 +1,7 @@
 import pytest
 
 from airflow_provider_spark_operator.core.driver.configuration.errors import DriverBuildError
-from airflow_provider_spark_operator.core.driver.submission.packages import EXCLUDES_KEY, PACKAGES_KEY, check_packages
+from airflow_provider_spark_operator.core.driver.submission.submission import EXCLUDES_KEY, PACKAGES_KEY, check_packages
 
 
 @pytest.mark.parametrize("packages", ["", " ", ",", "a:b:c", "a/b/c", "a:b:c:", "a:b:c,d:e:f,"])

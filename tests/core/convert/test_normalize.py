@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from airflow_provider_spark_operator.core.convert.shapes import find_shape_problems
+from airflow_provider_spark_operator.core.convert.normalize import find_shape_problems
 
 
 @pytest.mark.parametrize(
