@@ -72,7 +72,7 @@ async def test_pods_run_and_their_logs_are_served(client: Client) -> None:
 
 
 async def test_the_given_definitions_are_served(client: Client) -> None:
-    assert await client.list(Kind("example.com", ("v1",), "things", "Thing"), "default") == []
+    assert await client.list(Kind("example.com", "things", "Thing"), "default") == []
 
 
 async def test_a_wrong_token_is_refused(cluster: LocalCluster) -> None:

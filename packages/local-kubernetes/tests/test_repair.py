@@ -13,7 +13,7 @@ from local_kubernetes.cluster import JOURNAL, LocalCluster
 from api.builders import build_definition, build_thing
 from client import Client, open_client
 
-THINGS = Kind("example.com", ("v1",), "things", "Thing")
+THINGS = Kind("example.com", "things", "Thing")
 
 
 def build_config_map(name: str) -> dict[str, object]:

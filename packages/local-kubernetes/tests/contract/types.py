@@ -4,7 +4,6 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from local_kubernetes.api.kinds import events
 from local_kubernetes.api.kinds.kinds import BUILT_IN_KINDS
 from local_kubernetes.api.kinds.types import PATH, get_type_name
 
@@ -16,7 +15,7 @@ _LEAVES = {
     "io.k8s.apimachinery.pkg.apis.meta.v1.Time": "time",
     "io.k8s.apimachinery.pkg.util.intstr.IntOrString": "int-or-string",
 }
-_ROOTS = [(kind.group, kind.versions[0], kind.kind) for kind in BUILT_IN_KINDS] + [(events.GROUP, "v1", "Event")]
+_ROOTS = [(kind.group, kind.versions[0], kind.kind) for kind in BUILT_IN_KINDS]
 
 
 def read_stored() -> Json:

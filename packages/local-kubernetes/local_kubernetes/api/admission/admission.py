@@ -7,7 +7,6 @@ from ipaddress import ip_network
 from typing import Any
 
 from ..kinds.documents import JsonObject, copy_json, get_text
-from ..kinds.events import GROUP as NEW_EVENTS
 from ..kinds.kinds import (
     CONFIG_MAPS,
     CUSTOM_RESOURCE_DEFINITIONS,
@@ -90,7 +89,7 @@ def admit_new(store: Store, served: ServedKind, namespace: str | None, document:
         pods.admit_pod(document, datetime.now(UTC))
         _require_account(store, namespace, document)
     elif kind.key == EVENTS.key:
-        _check_event(served, namespace, document)
+        _check_event(namespace, document)
     elif kind.key == SERVICES.key:
         _allocate_address(store, document)
         document["status"] = {"loadBalancer": {}}
@@ -297,19 +296,8 @@ def _fill_stateful_set(document: JsonObject) -> None:
         strategy.setdefault("rollingUpdate", {}).setdefault("partition", 0)
 
 
-def _check_event(served: ServedKind, namespace: str | None, document: JsonObject) -> None:
-    """Reject an event in another namespace than its object; events of cluster-scoped objects are in `default`.
-
-    Events of the newer group must have a time and a type.
-    """
-    causes = []
-    if served.group == NEW_EVENTS and not document.get("eventTime"):
-        causes.append(Cause("eventTime", "Required value", "FieldValueRequired"))
-    if served.group == NEW_EVENTS and document.get("type") not in ("Normal", "Warning"):
-        kind = document.get("type") or ""
-        causes.append(Cause("type", f'Invalid value: "{kind}": has invalid value: {kind}'))
-    if causes:
-        raise build_invalid(EVENTS, get_text(document, ("metadata", "name")), causes)
+def _check_event(namespace: str | None, document: JsonObject) -> None:
+    """Reject an event in another namespace than its object; events of cluster-scoped objects are in `default`."""
     found = get_text(document, ("involvedObject", "namespace"))
     if found != namespace and (found or namespace != "default"):
         cause = Cause("involvedObject.namespace", f'Invalid value: "{found}": does not match event.namespace')

@@ -11,7 +11,6 @@ class Kind:
 
     Args:
         group: API group; empty for the core group.
-        versions: Served versions, the preferred one first.
         plural: Name of the resource in paths.
         kind: The `kind` of a document.
         singular: Name of the resource for one object; by default the kind in lower case.
@@ -23,11 +22,11 @@ class Kind:
         generation: Whether `metadata.generation` counts the changes of the specification.
         custom: Whether a CustomResourceDefinition defines it.
         fields: Fields for field selectors, in addition to name and namespace.
+        versions: Served versions, the preferred one first.
         returns_deleted: Whether a completed deletion answers with the object instead of a Status.
     """
 
     group: str
-    versions: tuple[str, ...]
     plural: str
     kind: str
     singular: str = ""
@@ -39,6 +38,7 @@ class Kind:
     generation: bool = False
     custom: bool = False
     fields: tuple[str, ...] = ()
+    versions: tuple[str, ...] = ("v1",)
     returns_deleted: bool = False
     list_kind: str = field(default="", kw_only=True)
 
@@ -104,65 +104,46 @@ _RBAC = "rbac.authorization.k8s.io"
 
 NAMESPACES = Kind(
     "",
-    ("v1",),
     "namespaces",
     "Namespace",
     namespaced=False,
     short_names=("ns",),
     status=True,
-    fields=("status.phase",),
     returns_deleted=True,
+    fields=("status.phase",),
 )
-NODES = Kind(
-    "",
-    ("v1",),
-    "nodes",
-    "Node",
-    namespaced=False,
-    short_names=("no",),
-    status=True,
-    fields=("spec.unschedulable",),
-)
+NODES = Kind("", "nodes", "Node", namespaced=False, short_names=("no",), status=True, fields=("spec.unschedulable",))
 PODS = Kind(
     "",
-    ("v1",),
     "pods",
     "Pod",
     short_names=("po",),
     categories=("all",),
     status=True,
     generation=True,
-    fields=_POD_FIELDS,
     returns_deleted=True,
+    fields=_POD_FIELDS,
 )
 SERVICES = Kind(
     "",
-    ("v1",),
     "services",
     "Service",
     short_names=("svc",),
     categories=("all",),
     status=True,
+    returns_deleted=True,
     fields=("spec.clusterIP", "spec.type"),
-    returns_deleted=True,
 )
-ENDPOINTS = Kind("", ("v1",), "endpoints", "Endpoints", singular="endpoints", short_names=("ep",))
-CONFIG_MAPS = Kind("", ("v1",), "configmaps", "ConfigMap", short_names=("cm",))
-SECRETS = Kind("", ("v1",), "secrets", "Secret", fields=("type",))
-SERVICE_ACCOUNTS = Kind("", ("v1",), "serviceaccounts", "ServiceAccount", short_names=("sa",), returns_deleted=True)
-EVENTS = Kind("", ("v1",), "events", "Event", short_names=("ev",), fields=_EVENT_FIELDS)
+ENDPOINTS = Kind("", "endpoints", "Endpoints", singular="endpoints", short_names=("ep",))
+CONFIG_MAPS = Kind("", "configmaps", "ConfigMap", short_names=("cm",))
+SECRETS = Kind("", "secrets", "Secret", fields=("type",))
+SERVICE_ACCOUNTS = Kind("", "serviceaccounts", "ServiceAccount", short_names=("sa",), returns_deleted=True)
+EVENTS = Kind("", "events", "Event", short_names=("ev",), fields=_EVENT_FIELDS)
 PERSISTENT_VOLUME_CLAIMS = Kind(
-    "",
-    ("v1",),
-    "persistentvolumeclaims",
-    "PersistentVolumeClaim",
-    short_names=("pvc",),
-    status=True,
-    returns_deleted=True,
+    "", "persistentvolumeclaims", "PersistentVolumeClaim", short_names=("pvc",), status=True, returns_deleted=True
 )
 PERSISTENT_VOLUMES = Kind(
     "",
-    ("v1",),
     "persistentvolumes",
     "PersistentVolume",
     namespaced=False,
@@ -170,13 +151,10 @@ PERSISTENT_VOLUMES = Kind(
     status=True,
     returns_deleted=True,
 )
-LIMIT_RANGES = Kind("", ("v1",), "limitranges", "LimitRange", short_names=("limits",))
-RESOURCE_QUOTAS = Kind(
-    "", ("v1",), "resourcequotas", "ResourceQuota", short_names=("quota",), status=True, returns_deleted=True
-)
+LIMIT_RANGES = Kind("", "limitranges", "LimitRange", short_names=("limits",))
+RESOURCE_QUOTAS = Kind("", "resourcequotas", "ResourceQuota", short_names=("quota",), status=True, returns_deleted=True)
 STATEFUL_SETS = Kind(
     "apps",
-    ("v1",),
     "statefulsets",
     "StatefulSet",
     short_names=("sts",),
@@ -187,54 +165,31 @@ STATEFUL_SETS = Kind(
 )
 HORIZONTAL_POD_AUTOSCALERS = Kind(
     "autoscaling",
-    ("v2",),
     "horizontalpodautoscalers",
     "HorizontalPodAutoscaler",
+    versions=("v2",),
     short_names=("hpa",),
     categories=("all",),
     status=True,
 )
-LEASES = Kind("coordination.k8s.io", ("v1",), "leases", "Lease")
+LEASES = Kind("coordination.k8s.io", "leases", "Lease")
 NETWORK_POLICIES = Kind(
-    "networking.k8s.io", ("v1",), "networkpolicies", "NetworkPolicy", short_names=("netpol",), generation=True
+    "networking.k8s.io", "networkpolicies", "NetworkPolicy", short_names=("netpol",), generation=True
 )
-INGRESSES = Kind(
-    "networking.k8s.io",
-    ("v1",),
-    "ingresses",
-    "Ingress",
-    short_names=("ing",),
-    status=True,
-    generation=True,
-)
+INGRESSES = Kind("networking.k8s.io", "ingresses", "Ingress", short_names=("ing",), status=True, generation=True)
 POD_DISRUPTION_BUDGETS = Kind(
-    "policy",
-    ("v1",),
-    "poddisruptionbudgets",
-    "PodDisruptionBudget",
-    short_names=("pdb",),
-    status=True,
-    generation=True,
+    "policy", "poddisruptionbudgets", "PodDisruptionBudget", short_names=("pdb",), status=True, generation=True
 )
-ROLES = Kind(_RBAC, ("v1",), "roles", "Role")
-ROLE_BINDINGS = Kind(_RBAC, ("v1",), "rolebindings", "RoleBinding")
-CLUSTER_ROLES = Kind(_RBAC, ("v1",), "clusterroles", "ClusterRole", namespaced=False)
-CLUSTER_ROLE_BINDINGS = Kind(_RBAC, ("v1",), "clusterrolebindings", "ClusterRoleBinding", namespaced=False)
+ROLES = Kind(_RBAC, "roles", "Role")
+ROLE_BINDINGS = Kind(_RBAC, "rolebindings", "RoleBinding")
+CLUSTER_ROLES = Kind(_RBAC, "clusterroles", "ClusterRole", namespaced=False)
+CLUSTER_ROLE_BINDINGS = Kind(_RBAC, "clusterrolebindings", "ClusterRoleBinding", namespaced=False)
 PRIORITY_CLASSES = Kind(
-    "scheduling.k8s.io",
-    ("v1",),
-    "priorityclasses",
-    "PriorityClass",
-    namespaced=False,
-    short_names=("pc",),
-    generation=True,
+    "scheduling.k8s.io", "priorityclasses", "PriorityClass", namespaced=False, short_names=("pc",), generation=True
 )
-STORAGE_CLASSES = Kind(
-    "storage.k8s.io", ("v1",), "storageclasses", "StorageClass", namespaced=False, short_names=("sc",)
-)
+STORAGE_CLASSES = Kind("storage.k8s.io", "storageclasses", "StorageClass", namespaced=False, short_names=("sc",))
 CUSTOM_RESOURCE_DEFINITIONS = Kind(
     "apiextensions.k8s.io",
-    ("v1",),
     "customresourcedefinitions",
     "CustomResourceDefinition",
     namespaced=False,
@@ -245,31 +200,5 @@ CUSTOM_RESOURCE_DEFINITIONS = Kind(
     returns_deleted=True,
 )
 
-BUILT_IN_KINDS: tuple[Kind, ...] = (
-    NAMESPACES,
-    NODES,
-    PODS,
-    SERVICES,
-    ENDPOINTS,
-    CONFIG_MAPS,
-    SECRETS,
-    SERVICE_ACCOUNTS,
-    EVENTS,
-    PERSISTENT_VOLUME_CLAIMS,
-    PERSISTENT_VOLUMES,
-    LIMIT_RANGES,
-    RESOURCE_QUOTAS,
-    STATEFUL_SETS,
-    HORIZONTAL_POD_AUTOSCALERS,
-    LEASES,
-    NETWORK_POLICIES,
-    INGRESSES,
-    POD_DISRUPTION_BUDGETS,
-    ROLES,
-    ROLE_BINDINGS,
-    CLUSTER_ROLES,
-    CLUSTER_ROLE_BINDINGS,
-    PRIORITY_CLASSES,
-    STORAGE_CLASSES,
-    CUSTOM_RESOURCE_DEFINITIONS,
-)
+BUILT_IN_KINDS = tuple(each for each in vars().copy().values() if isinstance(each, Kind))
+"""All kinds of this module, in the order of discovery."""

@@ -21,6 +21,7 @@ RESOURCES: Mapping[str, tuple[str, ...]] = {
     "batch": ("cronjobs", "jobs"),
     "certificates.k8s.io": ("certificatesigningrequests",),
     "discovery.k8s.io": ("endpointslices",),
+    "events.k8s.io": ("events",),
     "flowcontrol.apiserver.k8s.io": ("flowschemas", "prioritylevelconfigurations"),
     "networking.k8s.io": ("ingressclasses", "ipaddresses", "servicecidrs"),
     "node.k8s.io": ("runtimeclasses",),

@@ -156,9 +156,7 @@ _ALWAYS_THERE: Mapping[tuple[str, str], JsonObject] = {
     kinds.PERSISTENT_VOLUME_CLAIMS.key: {"spec": {"resources": {}}},
     kinds.EVENTS.key: {
         "source": {},
-        "deprecatedSource": {},
         **dict.fromkeys(("eventTime", "firstTimestamp", "lastTimestamp")),
-        **dict.fromkeys(("deprecatedFirstTimestamp", "deprecatedLastTimestamp")),
         **dict.fromkeys(("reportingComponent", "reportingInstance"), ""),
     },
 }

@@ -38,7 +38,6 @@ _ATOMIC = frozenset(
         "fieldRef",
         "involvedObject",
         "nodeSelector",
-        "regarding",
         "resourceFieldRef",
         "roleRef",
         "secretKeyRef",

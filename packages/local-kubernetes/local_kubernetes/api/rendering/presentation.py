@@ -75,7 +75,7 @@ class Presenter:
     @property
     def plain(self) -> bool:
         """Whether objects are shown unchanged, except for their version."""
-        return self.presentation.form == "object" and self.served.group == self.served.kind.group
+        return self.presentation.form == "object"
 
     def present_one(self, document: JsonObject, *, header: bool = True) -> JsonObject:
         """Return the answer with one object; `header` is whether a table names its columns."""

@@ -5,11 +5,10 @@ Only decoding, and only for the kinds in this module: answers are always JSON, w
 
 import base64
 from collections.abc import Iterator, Mapping
-from datetime import UTC, datetime
 from functools import cache
 from typing import Any
 
-from ..kinds.documents import JsonObject, format_timestamp
+from ..kinds.documents import JsonObject
 
 _MAGIC = b"k8s\x00"
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
@@ -22,18 +21,9 @@ _MESSAGES: Mapping[str, str] = {
     "ConfigMap": "1 metadata ObjectMeta, 2 data map text, 3 binaryData map bytes, 4 immutable ?bool",
     "DeleteOptions": "1 gracePeriodSeconds ?int, 2 preconditions Preconditions, 3 orphanDependents ?bool, "
     "4 propagationPolicy text, 5 dryRun list text",
-    "Event": "1 metadata ObjectMeta, 2 involvedObject ObjectReference, 3 reason text, 4 message text, "
-    "5 source EventSource, 6 firstTimestamp time, 7 lastTimestamp time, 8 count int, 9 type text, "
-    "10 eventTime microtime, 11 series EventSeries, 12 action text, 13 related ObjectReference, "
-    "14 reportingComponent text, 15 reportingInstance text",
-    "EventSeries": "1 count int, 2 lastObservedTime microtime",
-    "EventSource": "1 component text, 2 host text",
     "Eviction": "1 metadata ObjectMeta, 2 deleteOptions DeleteOptions",
     "LabelSelector": "1 matchLabels map text, 2 matchExpressions list LabelSelectorRequirement",
     "LabelSelectorRequirement": "1 key text, 2 operator text, 3 values list text",
-    "Lease": "1 metadata ObjectMeta, 2 spec LeaseSpec",
-    "LeaseSpec": "1 holderIdentity ?text, 2 leaseDurationSeconds ?int, 3 acquireTime microtime, "
-    "4 renewTime microtime, 5 leaseTransitions ?int",
     "LocalObjectReference": "1 name text",
     "Namespace": "1 metadata ObjectMeta",
     "NonResourceAttributes": "1 path text, 2 verb text",
@@ -80,7 +70,6 @@ _MESSAGES: Mapping[str, str] = {
     "_Envelope": "1 type _TypeMeta, 2 raw raw",
     "_IntOrText": "1 type int, 2 number ?int, 3 text ?text",
     "_Quantity": "1 text text",
-    "_Time": "1 seconds int, 2 nanos int",
     "_TypeMeta": "1 apiVersion text, 2 kind text",
 }
 _SCALARS = frozenset({"bool", "bytes", "int", "raw", "text"})
@@ -141,8 +130,6 @@ def _decode_entry(kind: str, data: Any) -> tuple[str, Any]:
 def _decode_value(kind: str, content: Any) -> Any:
     if kind in _SCALARS:
         return _decode_scalar(kind, content)
-    if kind in ("time", "microtime"):
-        return _decode_time(_decode_message("_Time", content), exact=kind == "microtime")
     if kind == "quantity":
         return _decode_message("_Quantity", content).get("text", "0")
     if kind == "int_or_text":
@@ -159,18 +146,6 @@ def _decode_scalar(kind: str, content: Any) -> Any:
     if kind == "bytes":
         return base64.b64encode(content).decode()
     return content.decode() if kind == "text" else content
-
-
-def _decode_time(parts: Mapping[str, int], *, exact: bool) -> str | None:
-    if not parts.get("seconds"):
-        return None
-    try:
-        moment = datetime.fromtimestamp(parts["seconds"], UTC)
-    except (OverflowError, OSError) as error:
-        raise ValueError("a time is out of range") from error
-    if not exact:
-        return format_timestamp(moment)
-    return moment.replace(microsecond=parts.get("nanos", 0) // 1000 % 1_000_000).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
 def _read_wire(data: bytes) -> Iterator[tuple[int, int, Any]]:

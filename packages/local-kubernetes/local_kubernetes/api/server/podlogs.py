@@ -10,7 +10,7 @@ from ..kinds.documents import parse_timestamp, parse_whole_number
 from ..kinds.kinds import Kind
 from ..kinds.status import Cause, build_bad_request, build_invalid
 
-_LOG_OPTIONS = Kind("", ("v1",), "podlogoptions", "PodLogOptions")
+_LOG_OPTIONS = Kind("", "podlogoptions", "PodLogOptions")
 _CONTAINER_LISTS = ("initContainers", "containers")
 _STATUS_LISTS = ("initContainerStatuses", "containerStatuses")
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d([.,]\d+)?(Z|[+-]\d\d:\d\d)", re.ASCII)

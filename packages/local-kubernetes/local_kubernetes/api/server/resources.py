@@ -60,13 +60,12 @@ def create(
     document = copy_json(body)
     _check_type(served, document)
     _check_fields(served, document, options)
-    document = served.accept(document)
     drop_empty(ensure_metadata(document))
     if served.kind.custom and served.kind.status:
         document.pop("status", None)
     admission.admit(served, document)
     options.warnings.extend(admission.find_warnings(served.kind, document))
-    apply.record_update(served, None, served.present(document), options.manager, None)
+    apply.record_update(served, None, document, options.manager, None)
     admission.admit_new(store, served, namespace, document)
     created = store.create(served.kind, namespace, document, dry_run=options.dry_run)
     if not options.dry_run:
@@ -153,7 +152,6 @@ def change_object(
         document = edit(served.present(current))
         _check_type(served, document)
         _check_fields(served, document, options)
-        document = served.accept(document)
         drop_empty(ensure_metadata(document))
         if subresource == "status":
             admission.complete_status(served.kind, document)
@@ -187,10 +185,10 @@ def _apply(
     require_name(metadata, name)
     if not store.objects.exists(served.kind, namespace, name) and subresource is None:
         _check_no_object_is_meant(served, metadata, name)
-        document = served.accept(copy_json(value))
+        document = copy_json(value)
         admission.admit(served, document)
         options.warnings.extend(admission.find_warnings(served.kind, document))
-        apply.record_apply(served, document, served.accept(value), options.manager, None)
+        apply.record_apply(served, document, value, options.manager, None)
         admission.admit_new(store, served, namespace, document)
         created = store.create(served.kind, namespace, document, dry_run=options.dry_run)
         if not options.dry_run:

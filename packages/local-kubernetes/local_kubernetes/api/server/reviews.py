@@ -33,7 +33,7 @@ def answer_review(group: str, plural: str, review: JsonObject) -> JsonObject:
     if kind.endswith("AccessReview") and not (spec.get("resourceAttributes") or spec.get("nonResourceAttributes")):
         detail = "exactly one of nonResourceAttributes or resourceAttributes must be specified"
         cause = Cause("spec.resourceAttributes", f"Invalid value: null: {detail}")
-        raise build_invalid(Kind(group, ("v1",), plural, ""), "", [cause])
+        raise build_invalid(Kind(group, plural, ""), "", [cause])
     if kind == "SelfSubjectReview":
         status: JsonObject = {"userInfo": {"username": USER, "groups": _GROUPS}}
     elif kind == "SelfSubjectRulesReview":

@@ -8,7 +8,7 @@ from ..kinds.kinds import Kind
 from ..kinds.status import Cause, build_bad_request, build_invalid, build_resource_not_found
 from ..store.registry import ServedKind
 
-_SCALES = Kind("autoscaling", ("v1",), "scales", "Scale")
+_SCALES = Kind("autoscaling", "scales", "Scale")
 
 
 def build_scale(served: ServedKind, document: Mapping[str, Any]) -> JsonObject:

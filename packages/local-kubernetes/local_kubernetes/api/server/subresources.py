@@ -33,8 +33,8 @@ from .podlogs import PodLogs, find_container, parse_log_options, require_started
 from .scale import build_scale, with_scale
 
 _WRITE_SECONDS = 60.0
-_EVICTIONS = Kind("policy", ("v1",), "evictions", "Eviction")
-_BINDINGS = Kind("", ("v1",), "pods/binding", "Binding")
+_EVICTIONS = Kind("policy", "evictions", "Eviction")
+_BINDINGS = Kind("", "pods/binding", "Binding")
 _SUCCESS: JsonObject = {
     "kind": "Status",
     "apiVersion": "v1",

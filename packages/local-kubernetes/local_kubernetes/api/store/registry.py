@@ -4,9 +4,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ..kinds import events, types
+from ..kinds import types
 from ..kinds.documents import JsonObject
-from ..kinds.kinds import BUILT_IN_KINDS, CUSTOM_RESOURCE_DEFINITIONS, EVENTS, Kind
+from ..kinds.kinds import BUILT_IN_KINDS, CUSTOM_RESOURCE_DEFINITIONS, Kind
 from ..kinds.missing_features import find_missing_resource
 from ..kinds.status import PageNotFound, build_not_implemented, build_resource_not_found
 from ..rules import definitions
@@ -19,7 +19,6 @@ class ServedKind:
 
     Args:
         kind: The kind, as the store has it.
-        group: Group of the path.
         version: The version.
         schema: Schema of the documents; None for built-in kinds.
         columns: Columns of `kubectl get` from the definition.
@@ -27,16 +26,20 @@ class ServedKind:
     """
 
     kind: Kind
-    group: str
     version: str
     schema: Mapping[str, Any] | None = None
     columns: tuple[definitions.DefinedColumn, ...] = ()
     scale: definitions.ScalePaths | None = None
 
     @property
+    def group(self) -> str:
+        """The group of the path."""
+        return self.kind.group
+
+    @property
     def api_version(self) -> str:
         """The `apiVersion` of documents in this version."""
-        return f"{self.group}/{self.version}" if self.group else self.version
+        return self.kind.api_version_of(self.version)
 
     @property
     def declared(self) -> Mapping[str, Any]:
@@ -47,15 +50,7 @@ class ServedKind:
 
     def present(self, document: JsonObject) -> JsonObject:
         """Convert a stored document to this version; parts are shared with the original."""
-        if self.group == events.GROUP:
-            return events.present_event(document)
         return document | {"apiVersion": self.api_version}
-
-    def accept(self, document: JsonObject) -> JsonObject:
-        """Convert a document of this version to the stored form; parts are shared with the original."""
-        if self.group == events.GROUP:
-            return events.accept_event(document)
-        return document
 
 
 class KindRegistry:
@@ -67,12 +62,10 @@ class KindRegistry:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._built_in = {kind.key: ServedKind(kind, kind.group, kind.versions[0]) for kind in BUILT_IN_KINDS}
-        self._built_in[events.GROUP, EVENTS.plural] = ServedKind(EVENTS, events.GROUP, "v1")
-        for kind in BUILT_IN_KINDS:
-            if kind.scale:
-                served = ServedKind(kind, kind.group, kind.versions[0], scale=definitions.ScalePaths())
-                self._built_in[kind.key] = served
+        scale = definitions.ScalePaths()
+        self._built_in = {
+            kind.key: ServedKind(kind, kind.versions[0], scale=scale if kind.scale else None) for kind in BUILT_IN_KINDS
+        }
         self._built_in_groups = {group for group, _ in self._built_in}
         self._custom: dict[tuple[str, str], tuple[str, dict[str, ServedKind]]] = {}
 
@@ -120,7 +113,6 @@ class KindRegistry:
 def _build_served_kind(definition: JsonObject, kind: Kind, version: str) -> ServedKind:
     return ServedKind(
         kind,
-        kind.group,
         version,
         definitions.get_schema(definition, version),
         definitions.list_columns(definition, version),

@@ -30,7 +30,7 @@ async def core_group_lists_its_versions(api: Conversation) -> None:
 @behaviour
 async def group_list_describes_versions_of_groups(api: Conversation) -> None:
     def show(body: Any) -> Any:
-        wanted = ("apps", "coordination.k8s.io", "example.com", "apiextensions.k8s.io", "events.k8s.io")
+        wanted = ("apps", "coordination.k8s.io", "example.com", "apiextensions.k8s.io")
         groups = {item["name"]: item for item in body["groups"] if item["name"] in wanted}
         return {"kind": body["kind"], "apiVersion": body["apiVersion"], "groups": groups}
 
@@ -66,7 +66,6 @@ async def group_is_described_if_served(api: Conversation, path: str) -> None:
         ("stateful sets", "/apis/apps/v1", ("statefulsets", "statefulsets/scale", "statefulsets/status")),
         ("autoscalers", "/apis/autoscaling/v2", ("horizontalpodautoscalers",)),
         ("leases", "/apis/coordination.k8s.io/v1", ("leases",)),
-        ("new events", "/apis/events.k8s.io/v1", ("events",)),
         ("policies", "/apis/networking.k8s.io/v1", ("networkpolicies", "ingresses", "ingresses/status")),
         ("budgets", "/apis/policy/v1", ("poddisruptionbudgets", "poddisruptionbudgets/status")),
         ("roles", "/apis/rbac.authorization.k8s.io/v1", ("roles", "rolebindings", "clusterroles")),

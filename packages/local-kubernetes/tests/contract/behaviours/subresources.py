@@ -242,33 +242,6 @@ async def self_review_returns_groups_of_user(api: Conversation) -> None:
     await api.post("/apis/authentication.k8s.io/v1/selfsubjectreviews", review, show=show)
 
 
-@behaviour
-async def core_event_is_served_in_events_group(api: Conversation) -> None:
-    times = {"firstTimestamp": "2026-01-01T00:00:00Z", "lastTimestamp": "2026-01-01T00:00:01Z", "count": 2}
-    document = build_event("a", api.namespace, source={"component": "c"}, **times)
-    await api.post(api.path("events"), document)
-    await api.get(api.path("events/a", "events.k8s.io/v1"))
-
-
-@behaviour
-async def event_of_events_group_is_served_in_core_group(api: Conversation) -> None:
-    document = {
-        "apiVersion": "events.k8s.io/v1",
-        "kind": "Event",
-        "metadata": {"name": "a"},
-        "regarding": {"kind": "Pod", "namespace": api.namespace, "name": "p"},
-        "reason": "Started",
-        "note": "it runs",
-        "type": "Normal",
-        "action": "Start",
-        "eventTime": "2026-01-01T00:00:00.000001Z",
-        "reportingController": "example.com/c",
-        "reportingInstance": "c-1",
-    }
-    await api.post(api.path("events", "events.k8s.io/v1"), document)
-    await api.get(api.path("events/a"))
-
-
 @behaviours_of(
     [
         ("another namespace", {"involvedObject": {"kind": "Pod", "namespace": "elsewhere", "name": "p"}}),
@@ -278,17 +251,6 @@ async def event_of_events_group_is_served_in_core_group(api: Conversation) -> No
 )
 async def core_event_is_validated(api: Conversation, more: dict[str, Any]) -> None:
     await api.post(api.path("events"), build_event("a", api.namespace) | more)
-
-
-@behaviour
-async def incomplete_event_of_events_group_is_rejected(api: Conversation) -> None:
-    document = {
-        "apiVersion": "events.k8s.io/v1",
-        "kind": "Event",
-        "metadata": {"name": "a"},
-        "regarding": {"kind": "Pod", "namespace": api.namespace, "name": "p"},
-    }
-    await api.post(api.path("events", "events.k8s.io/v1"), document)
 
 
 def _get_rows(body: Any) -> Any:
@@ -306,17 +268,9 @@ def _get_rows(body: Any) -> Any:
         ("stateful sets", "statefulsets", "apps/v1"),
         ("leases", "leases", "coordination.k8s.io/v1"),
         ("claims", "persistentvolumeclaims", "v1"),
-        ("budgets", "poddisruptionbudgets", "policy/v1"),
-        ("policies", "networkpolicies", "networking.k8s.io/v1"),
-        ("ingresses", "ingresses", "networking.k8s.io/v1"),
-        ("roles", "roles", "rbac.authorization.k8s.io/v1"),
-        ("bindings", "rolebindings", "rbac.authorization.k8s.io/v1"),
-        ("quotas", "resourcequotas", "v1"),
-        ("limits", "limitranges", "v1"),
         ("autoscalers", "horizontalpodautoscalers", "autoscaling/v2"),
         ("endpoints", "endpoints", "v1"),
         ("things", "things", EXAMPLE),
-        ("new events", "events", "events.k8s.io/v1"),
     ]
 )
 async def table_has_columns_of_kind(api: Conversation, resource: str, group: str) -> None:
@@ -328,11 +282,7 @@ async def table_has_columns_of_kind(api: Conversation, resource: str, group: str
     [
         ("nodes", "/api/v1/nodes"),
         ("namespaces", "/api/v1/namespaces"),
-        ("volumes", "/api/v1/persistentvolumes"),
         ("priority classes", "/apis/scheduling.k8s.io/v1/priorityclasses"),
-        ("storage classes", "/apis/storage.k8s.io/v1/storageclasses"),
-        ("definitions", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"),
-        ("cluster roles", "/apis/rbac.authorization.k8s.io/v1/clusterroles"),
     ]
 )
 async def table_has_columns_of_cluster_scoped_kind(api: Conversation, path: str) -> None:
