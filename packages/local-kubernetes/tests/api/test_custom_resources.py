@@ -130,3 +130,34 @@ async def test_invalid_definition_is_rejected(api: Api, change: Document, field:
     reply = await api.post(DEFINITIONS, document)
     assert reply.refusal == (422, "Invalid")
     assert field in [cause["field"] for cause in reply.body["details"]["causes"]]
+
+
+@pytest.mark.parametrize(
+    ("schema", "field"),
+    [
+        ({"items": []}, "a.items"),
+        ({"items": {"minLength": "x"}}, "a.items.minLength"),
+        ({"additionalProperties": "x"}, "a.additionalProperties"),
+        ({"additionalProperties": {"properties": {"b": 1}}}, "a.additionalProperties.properties.b"),
+        ({"not": 1}, "a.not"),
+    ],
+)
+async def test_definition_whose_schema_has_a_keyword_of_another_type_is_rejected(
+    api: Api, schema: Document, field: str
+) -> None:
+    definition = build_definition()
+    definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["a"] = schema
+    reply = await api.post(DEFINITIONS, definition)
+    assert reply.refusal == (400, "BadRequest")
+    assert f"openAPIV3Schema.properties.{field}: " in reply.body["message"]
+
+
+async def test_schema_can_allow_any_further_properties(api: Api) -> None:
+    definition = build_definition()
+    definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["a"] = {
+        "type": "object",
+        "additionalProperties": True,
+    }
+    await api.create(DEFINITIONS, definition)
+    created = await api.create(THINGS, build_thing("a") | {"a": {"b": [1]}})
+    assert created["a"] == {"b": [1]}

@@ -12,7 +12,7 @@ from ..kinds import kinds
 from ..kinds.documents import JsonObject, format_timestamp, parse_timestamp
 from ..kinds.quantities import normalize_quantity
 from ..kinds.status import build_bad_request
-from ..kinds.types import Schema, get_schema
+from ..kinds.types import OR_BOOLEAN, Schema, get_schema
 from ..store.registry import ServedKind
 
 _METADATA = "meta.v1.ObjectMeta"
@@ -52,7 +52,7 @@ def check_shape(served: ServedKind, document: JsonObject) -> None:
 def _decode(schema: Schema, value: Any, path: str) -> Any:
     """Return a value as its type requires; containers are changed in place."""
     kind = schema.get("type")
-    if kind == "object":
+    if kind == "object" and not (schema.get("format") == OR_BOOLEAN and isinstance(value, bool)):
         return _decode_object(schema, value, path)
     if kind == "array":
         return _decode_list(schema["items"], value, path)

@@ -23,6 +23,8 @@ LIST_TYPE = "x-kubernetes-list-type"
 MAP_TYPE = "x-kubernetes-map-type"
 PATCH_KEY = "x-kubernetes-patch-merge-key"
 PATCH_STRATEGY = "x-kubernetes-patch-strategy"
+OR_BOOLEAN = "or-boolean"
+"""The format of an object for which true or false can stand."""
 _FIELD = re.compile(r"(?P<shape>[\[{]?)(?P<type>[\w.-]+)[\]}]?(?P<words>.*)")
 _SCALARS: Mapping[str, JsonObject] = {
     "any": {"x-kubernetes-preserve-unknown-fields": True},
@@ -47,6 +49,18 @@ def get_type_name(group: str, version: str, kind: str) -> str:
 def get_schema(name: str) -> Schema:
     """Return the schema of a type. A recursive type has a schema that contains itself and cannot be encoded."""
     return _build_schemas()[name]
+
+
+def get_field(schema: Schema, name: str) -> Schema:
+    """Return the schema of a field of an object; empty if it is not declared."""
+    found = (schema.get("properties") or {}).get(name, schema.get("additionalProperties"))
+    return found if isinstance(found, dict) else {}
+
+
+def get_items(schema: Schema) -> Schema:
+    """Return the schema of the items of a list; empty if it is not declared."""
+    found = schema.get("items")
+    return found if isinstance(found, dict) else {}
 
 
 def describe(name: str, reference: Callable[[str], str]) -> dict[str, JsonObject]:
@@ -85,6 +99,9 @@ def _build_schemas() -> Mapping[str, Schema]:
         schemas[name]["properties"].update(
             {key: _build_schema(words, schemas.__getitem__) for key, words in fields.items()}
         )
+    # OpenAPI describes these fields as any value, because the Go types are a schema or something else.
+    definition = schemas["apiextensions.v1.JSONSchemaProps"]
+    definition["properties"] |= {"items": definition, "additionalProperties": definition | {"format": OR_BOOLEAN}}
     return schemas
 
 

@@ -127,7 +127,7 @@ def apply_configuration(
         raise _build_conflict(conflicts)
     given_up = frozenset().union(*(item.paths for item in previous)) - writer.paths
     orphaned = given_up.difference(*(item.paths for item in others))
-    result: JsonObject = fields.merge(current, _remove_identity(config), served.schema)
+    result: JsonObject = fields.merge(current, _remove_identity(config), served.declared)
     result = fields.remove(result, orphaned)
     others = [replace(item, paths=item.paths - differing) for item in others]
     if not _are_different(result, current):
@@ -174,9 +174,9 @@ def _list_branches(served: ServedKind, document: JsonObject, subresource: str | 
     A part that exists before the first write counts as created, even if it is empty.
     """
     part = _copy_writable_part(served, document, subresource)
-    made = set(fields.list_branches(part, served.schema))
+    made = set(fields.list_branches(part, served.declared))
     if not served.kind.custom:
-        made |= set(fields.list_branches(_with_something(_list_unwritten_fields(served)), None))
+        made |= set(fields.list_branches(_with_something(_list_unwritten_fields(served)), served.declared))
     return frozenset(path for path in made if path[:2] not in _UNOWNED and path != ("f:metadata",))
 
 
@@ -201,7 +201,7 @@ def _copy_writable_part(served: ServedKind, document: JsonObject, subresource: s
 def _find_owned_fields(served: ServedKind, document: JsonObject, subresource: str | None) -> dict[fields.Path, Any]:
     """Return the fields of a document that a request to a subresource can own."""
     part = _copy_writable_part(served, document, subresource)
-    owned = dict(fields.list_leaves(part, served.schema)) if part else {}
+    owned = dict(fields.list_leaves(part, served.declared)) if part else {}
     return {path: value for path, value in owned.items() if path[:2] not in _UNOWNED and path != ("f:metadata",)}
 
 

@@ -1,8 +1,7 @@
 """Documents as sets of fields, which field managers own.
 
 A field is a path of elements in the format of `FieldsV1`. `f:name` is a field of an object, `k:{…}` an item of a
-keyed list, `v:…` an item of a set. The schema of a custom resource says which lists are keyed. For built-in kinds
-and all metadata, the tables in this module do.
+keyed list, `v:…` an item of a set. The schema of a kind says which lists are keyed, and which values have one owner.
 """
 
 import json
@@ -10,87 +9,55 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from ..kinds.documents import JsonObject, copy_json
+from ..kinds.types import LIST_KEYS, LIST_TYPE, MAP_TYPE, Schema, get_field, get_items, get_schema
 
 Path = tuple[str, ...]
-Schema = Mapping[str, Any] | None
-"""The schema of a value of a custom resource; None for built-in types."""
 
-_KEYED: Mapping[str, tuple[str, ...]] = {
-    "conditions": ("type",),
-    "containers": ("name",),
-    "env": ("name",),
-    "ephemeralContainers": ("name",),
-    "hostAliases": ("ip",),
-    "imagePullSecrets": ("name",),
-    "initContainers": ("name",),
-    "ownerReferences": ("uid",),
-    "podIPs": ("ip",),
-    "resourceClaims": ("name",),
-    "secrets": ("name",),
-    "topologySpreadConstraints": ("topologyKey", "whenUnsatisfiable"),
-    "volumeDevices": ("devicePath",),
-    "volumeMounts": ("mountPath",),
-    "volumes": ("name",),
-}
-_ATOMIC = frozenset(
-    {
-        "configMapKeyRef",
-        "fieldRef",
-        "involvedObject",
-        "nodeSelector",
-        "resourceFieldRef",
-        "roleRef",
-        "secretKeyRef",
-        "selector",
-    }
-)
-_LISTS_OF_ATOMS = frozenset({"imagePullSecrets"})
-_SETS = frozenset({"finalizers"})
 _KEY_DEFAULTS = {"protocol": "TCP"}
 _SET = ("",)
 
 
-def list_leaves(value: Any, schema: Schema, field: str = "", path: Path = ()) -> Iterator[tuple[Path, Any]]:
+def list_leaves(value: Any, schema: Schema, path: Path = ()) -> Iterator[tuple[Path, Any]]:
     """Return all fields of a value with their values; an item of a keyed list is a field without a value."""
-    if isinstance(value, dict) and (not value or _is_atomic_object(field, schema)):
+    if isinstance(value, dict) and (not value or _is_atomic(schema)):
         yield path, value
     elif isinstance(value, dict):
         for key, item in value.items():
-            yield from list_leaves(item, _get_child_schema(schema, key, path), key, (*path, f"f:{key}"))
-    elif isinstance(value, list) and (keys := _list_keys(field, value, schema)) is not None:
+            yield from list_leaves(item, _get_field(schema, key, path), (*path, f"f:{key}"))
+    elif isinstance(value, list) and (keys := _list_keys(value, schema)) is not None:
         for item in value:
             place = (*path, _build_element(item, keys))
             yield place, None
-            if keys != _SET and (schema is not None or field not in _LISTS_OF_ATOMS):
-                yield from list_leaves(item, _get_item_schema(schema), "", place)
+            if keys != _SET and not _is_atomic(get_items(schema)):
+                yield from list_leaves(item, get_items(schema), place)
     else:
         yield path, value
 
 
-def list_branches(value: Any, schema: Schema, field: str = "", path: Path = ()) -> Iterator[Path]:
+def list_branches(value: Any, schema: Schema, path: Path = ()) -> Iterator[Path]:
     """Return the objects and keyed lists in a value that have their own fields; `list_leaves` names these fields."""
-    if isinstance(value, dict) and value and not _is_atomic_object(field, schema):
+    if isinstance(value, dict) and value and not _is_atomic(schema):
         if path:
             yield path
         for key, item in value.items():
-            yield from list_branches(item, _get_child_schema(schema, key, path), key, (*path, f"f:{key}"))
-    elif isinstance(value, list) and value and (keys := _list_keys(field, value, schema)) is not None:
+            yield from list_branches(item, _get_field(schema, key, path), (*path, f"f:{key}"))
+    elif isinstance(value, list) and value and (keys := _list_keys(value, schema)) is not None:
         yield path
         if keys != _SET:
             for item in value:
-                inner = list_branches(item, _get_item_schema(schema), "", (*path, _build_element(item, keys)))
+                inner = list_branches(item, get_items(schema), (*path, _build_element(item, keys)))
                 yield from (branch for branch in inner if len(branch) > len(path) + 1)
 
 
-def merge(live: Any, config: Any, schema: Schema, field: str = "", path: Path = ()) -> Any:
+def merge(live: Any, config: Any, schema: Schema, path: Path = ()) -> Any:
     """Merge a configuration into a live value: objects and keyed lists are merged, everything else is replaced."""
-    if isinstance(config, dict) and isinstance(live, dict) and not _is_atomic_object(field, schema):
+    if isinstance(config, dict) and isinstance(live, dict) and not _is_atomic(schema):
         result = dict(live)
         for key, item in config.items():
-            result[key] = merge(live.get(key), item, _get_child_schema(schema, key, path), key, (*path, f"f:{key}"))
+            result[key] = merge(live.get(key), item, _get_field(schema, key, path), (*path, f"f:{key}"))
         return result
     if isinstance(config, list) and isinstance(live, list):
-        keys = _list_keys(field, config + live, schema)
+        keys = _list_keys(config + live, schema)
         if keys is not None:
             return _merge_lists(live, config, keys, schema)
     return copy_json(config)
@@ -144,37 +111,28 @@ def _merge_lists(live: list[Any], config: list[Any], keys: tuple[str, ...], sche
     wanted = {_build_element(item, keys): item for item in config}
     present = {_build_element(item, keys) for item in live}
     result = [
-        merge(item, wanted[element], _get_item_schema(schema))
-        if (element := _build_element(item, keys)) in wanted
-        else item
+        merge(item, wanted[element], get_items(schema)) if (element := _build_element(item, keys)) in wanted else item
         for item in live
     ]
     return result + [copy_json(item) for element, item in wanted.items() if element not in present]
 
 
-def _is_atomic_object(field: str, schema: Schema) -> bool:
-    if schema is None:
-        return field in _ATOMIC
-    return schema.get("x-kubernetes-map-type") == "atomic"
+def _is_atomic(schema: Schema) -> bool:
+    """Whether an object has one owner."""
+    return schema.get(MAP_TYPE) == "atomic"
 
 
-def _list_keys(field: str, items: list[Any], schema: Schema) -> tuple[str, ...] | None:
+def _get_field(schema: Schema, key: str, path: Path) -> Schema:
+    """Return the schema of a field; that of the metadata is the same for all kinds."""
+    return get_schema("meta.v1.ObjectMeta") if not path and key == "metadata" else get_field(schema, key)
+
+
+def _list_keys(items: list[Any], schema: Schema) -> tuple[str, ...] | None:
     """Return the keys of a list, `_SET` for a set, or None for a list that is replaced as a whole."""
     objects = all(isinstance(item, dict) for item in items)
-    if schema is not None:
-        kind = schema.get("x-kubernetes-list-type")
-        if kind == "set" and not objects:
-            return _SET
-        keys = tuple(schema.get("x-kubernetes-list-map-keys") or ())
-        return keys if kind == "map" and objects and items else None
-    if field in _SETS:
+    if schema.get(LIST_TYPE) == "set" and not objects:
         return _SET
-    if not objects or not items:
-        return None
-    if field == "ports":
-        number = "containerPort" if any("containerPort" in item for item in items) else "port"
-        return (number, "protocol")
-    return _KEYED.get(field)
+    return tuple(schema[LIST_KEYS]) if schema.get(LIST_TYPE) == "map" and objects and items else None
 
 
 def _build_element(item: Any, keys: tuple[str, ...]) -> str:
@@ -182,21 +140,6 @@ def _build_element(item: Any, keys: tuple[str, ...]) -> str:
         return "v:" + json.dumps(item)
     values = {key: item.get(key, _KEY_DEFAULTS.get(key)) for key in sorted(keys)}
     return "k:" + json.dumps({key: value for key, value in values.items() if value is not None}, separators=(",", ":"))
-
-
-def _get_child_schema(schema: Schema, key: str, path: Path) -> Schema:
-    if schema is None or (not path and key == "metadata"):
-        return None
-    others = schema.get("additionalProperties")
-    child = (schema.get("properties") or {}).get(key, others)
-    return child if isinstance(child, dict) else {}
-
-
-def _get_item_schema(schema: Schema) -> Schema:
-    if schema is None:
-        return None
-    items = schema.get("items")
-    return items if isinstance(items, dict) else {}
 
 
 def _remove(value: Any, path: Path) -> None:

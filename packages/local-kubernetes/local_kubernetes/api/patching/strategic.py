@@ -1,6 +1,6 @@
 """Strategic merge patches: merge patches that know the keys of lists.
 
-The keys are those of the Go types (`patchMergeKey`) of built-in kinds.
+The schemas of built-in kinds name the keys (`x-kubernetes-patch-merge-key`).
 """
 
 from collections.abc import Callable
@@ -8,45 +8,16 @@ from typing import Any
 
 from ..kinds.documents import copy_json
 from ..kinds.status import ApiStatusError, build_bad_request
+from ..kinds.types import PATCH_KEY, PATCH_STRATEGY, Schema, get_field, get_items
 
-_MERGE_KEYS: dict[str, str] = {
-    "conditions": "type",
-    "containers": "name",
-    "env": "name",
-    "ephemeralContainers": "name",
-    "hostAliases": "ip",
-    "imagePullSecrets": "name",
-    "initContainers": "name",
-    "ownerReferences": "uid",
-    "podIPs": "ip",
-    "hostIPs": "ip",
-    "resourceClaims": "name",
-    "schedulingGates": "name",
-    "secrets": "name",
-    "topologySpreadConstraints": "topologyKey",
-    "volumeDevices": "devicePath",
-    "volumeMounts": "mountPath",
-    "volumes": "name",
-}
-_PRIMITIVE_MERGES = frozenset({"finalizers"})
 _DIRECTIVE = "$patch"
 _DELETE_ITEMS = "$deleteFromPrimitiveList/"
 _ORDER = "$setElementOrder/"
 _RETAIN = "$retainKeys"
 
 
-def get_merge_key(field: str, items: list[Any]) -> str | None:
-    """Return the key by which the items of a list are merged; None if the list is replaced.
-
-    `ports` have two keys: `containerPort` in containers, `port` in services.
-    """
-    if field == "ports":
-        return "containerPort" if any("containerPort" in item for item in items) else "port"
-    return _MERGE_KEYS.get(field)
-
-
-def apply_strategic_merge_patch(target: Any, patch: Any) -> Any:
-    """Apply a strategic merge patch.
+def apply_strategic_merge_patch(target: Any, patch: Any, schema: Schema) -> Any:
+    """Apply a strategic merge patch to an object with a schema.
 
     Raises:
         ApiStatusError: 400 if it is not an object; 500, as in Kubernetes, for unknown directives and items without
@@ -54,10 +25,10 @@ def apply_strategic_merge_patch(target: Any, patch: Any) -> Any:
     """
     if not isinstance(patch, dict):
         raise build_bad_request("strategic merge patch: an object is expected")
-    return _merge(target if isinstance(target, dict) else {}, patch)
+    return _merge(target if isinstance(target, dict) else {}, patch, schema)
 
 
-def _merge(target: dict[str, Any], patch: dict[str, Any]) -> dict[str, Any]:
+def _merge(target: dict[str, Any], patch: dict[str, Any], schema: Schema) -> dict[str, Any]:
     directive = patch.get(_DIRECTIVE)
     if directive == "replace":
         return {key: copy_json(value) for key, value in patch.items() if key != _DIRECTIVE}
@@ -76,28 +47,26 @@ def _merge(target: dict[str, Any], patch: dict[str, Any]) -> dict[str, Any]:
         if value is None:
             result.pop(key, None)
         else:
-            result[key] = _merge_value(key, result.get(key), value)
-    return _with_list_directives(result, patch)
+            result[key] = _merge_value(key, result.get(key), value, get_field(schema, key))
+    return _with_list_directives(result, patch, schema)
 
 
-def _merge_value(field: str, current: Any, value: Any) -> Any:
+def _merge_value(field: str, current: Any, value: Any, schema: Schema) -> Any:
     if isinstance(value, dict):
-        return _merge(current if isinstance(current, dict) else {}, value)
+        return _merge(current if isinstance(current, dict) else {}, value, schema)
     if not isinstance(value, list):
         return value
     current = current if isinstance(current, list) else []
-    if field in _PRIMITIVE_MERGES:
-        return _interleave([item for item in current if item not in value], list(value), current)
-    keyed = all(isinstance(item, dict) for item in value or current)
-    if not keyed and field in _MERGE_KEYS and any(isinstance(item, dict) for item in current):
-        raise _build_unusable(f"{field}: a list of objects is expected")
-    key = get_merge_key(field, value or current) if keyed else None
-    if key is None:
+    if schema.get(PATCH_STRATEGY) != "merge":
         return [copy_json(item) for item in value if item != {_DIRECTIVE: "replace"}]
-    return _merge_lists(current, value, key)
+    if PATCH_KEY not in schema:
+        return _interleave([item for item in current if item not in value], list(value), current)
+    if not all(isinstance(item, dict) for item in value):
+        raise _build_unusable(f"{field}: a list of objects is expected")
+    return _merge_lists(current, value, schema[PATCH_KEY], get_items(schema))
 
 
-def _merge_lists(current: list[Any], patch: list[dict[str, Any]], key: str) -> list[Any]:
+def _merge_lists(current: list[Any], patch: list[dict[str, Any]], key: str, schema: Schema) -> list[Any]:
     if any(item.get(_DIRECTIVE) == "replace" and key not in item for item in patch):
         return [copy_json(item) for item in patch if item.get(_DIRECTIVE) != "replace"]
     result = list(current)
@@ -108,9 +77,9 @@ def _merge_lists(current: list[Any], patch: list[dict[str, Any]], key: str) -> l
         if item.get(_DIRECTIVE) == "delete":
             result = [found for found in result if found.get(key) != item[key]]
         elif place is None:
-            result.append(_merge({}, item))
+            result.append(_merge({}, item, schema))
         else:
-            result[place] = _merge(result[place], item)
+            result[place] = _merge(result[place], item, schema)
     return _arrange_items(result, [item[key] for item in patch], current, lambda item: item.get(key))
 
 
@@ -134,7 +103,7 @@ def _interleave(
     return result + left + right
 
 
-def _with_list_directives(result: dict[str, Any], patch: dict[str, Any]) -> dict[str, Any]:
+def _with_list_directives(result: dict[str, Any], patch: dict[str, Any], schema: Schema) -> dict[str, Any]:
     for directive, value in patch.items():
         if directive.startswith(_DELETE_ITEMS):
             field = directive.removeprefix(_DELETE_ITEMS)
@@ -145,16 +114,15 @@ def _with_list_directives(result: dict[str, Any], patch: dict[str, Any]) -> dict
                 raise _build_unusable(f"{directive}: a list is expected")
             field = directive.removeprefix(_ORDER)
             if isinstance(result.get(field), list):
-                result[field] = _order_items(field, result[field], value)
+                result[field] = _order_items(get_field(schema, field).get(PATCH_KEY), result[field], value)
     return result
 
 
-def _order_items(field: str, items: list[Any], order: list[Any]) -> list[Any]:
+def _order_items(key: str | None, items: list[Any], order: list[Any]) -> list[Any]:
     """Return the items in the order that the patch requests; items that it does not name keep theirs."""
-    key = get_merge_key(field, order) if order and isinstance(order[0], dict) else None
 
     def name(item: Any) -> Any:
-        return item.get(key) if key else item
+        return item.get(key) if key and isinstance(item, dict) else item
 
     return _arrange_items(items, [name(item) for item in order], items, name)
 

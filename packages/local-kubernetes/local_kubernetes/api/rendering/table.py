@@ -12,7 +12,6 @@ from .jsonpath import find_values
 
 if TYPE_CHECKING:
     from ..kinds.documents import JsonObject
-    from ..rules.definitions import DefinedColumn
 
 Document = Mapping[str, Any]
 Cell = str | int | float | bool | None
@@ -78,21 +77,23 @@ def _format_rest(number: int, unit: str) -> str:
     return f"{number}{unit}" if number else ""
 
 
-def build_column(column: DefinedColumn) -> Column:
+def build_column(column: Mapping[str, Any]) -> Column:
     """Return the column of an entry in a CustomResourceDefinition."""
+    kind = column["type"]
 
     def format_cell(document: Document, now: datetime) -> Cell:
-        values = find_values(document, column.path)
+        values = find_values(document, column["jsonPath"])
         if not values:
-            return _UNKNOWN if column.type == "date" else None
-        if column.type == "date":
+            return _UNKNOWN if kind == "date" else None
+        if kind == "date":
             return format_age(str(values[0]), now)
-        if column.type == "string":
+        if kind == "string":
             return ",".join(_format_text(value) for value in values)
         found = values[0]
         return found if isinstance(found, bool | int | float) else _format_text(found)
 
-    return Column(column.name, format_cell, column.type, column.priority, column.format, column.description)
+    more = {key: column[key] for key in ("priority", "format", "description") if key in column}
+    return Column(column["name"], format_cell, kind, **more)
 
 
 def _format_text(value: object) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 from ..kinds.documents import JsonObject, format_timestamp
 from ..kinds.kinds import CUSTOM_RESOURCE_DEFINITIONS, Kind
 from ..kinds.status import Cause, build_invalid
-from .rules import find_choice_causes
+from .rules import build_invalid_cause, build_required_cause, find_choice_causes
 from .structural import find_schema_causes
 
 REPLICAS_PATH = ".spec.replicas"
@@ -22,18 +22,6 @@ class ScalePaths:
     replicas: str = REPLICAS_PATH
     status_replicas: str = ".status.replicas"
     selector: str | None = None
-
-
-@dataclass(frozen=True)
-class DefinedColumn:
-    """A column of `kubectl get` for a custom resource: title, simple JSON path, type and priority."""
-
-    name: str
-    path: str
-    type: str
-    description: str = ""
-    format: str = ""
-    priority: int = 0
 
 
 def build_kind(definition: Mapping[str, Any]) -> Kind:
@@ -76,21 +64,11 @@ def get_schema(definition: Mapping[str, Any], version: str) -> Mapping[str, Any]
     return schema or {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
 
 
-def list_columns(definition: Mapping[str, Any], version: str) -> tuple[DefinedColumn, ...]:
+def list_columns(definition: Mapping[str, Any], version: str) -> tuple[Mapping[str, Any], ...]:
     """Return the columns after the name in `kubectl get`; the age if the definition names none."""
-    columns = get_version(definition, version).get("additionalPrinterColumns") or [
-        {"name": "Age", "type": "date", "jsonPath": ".metadata.creationTimestamp"}
-    ]
     return tuple(
-        DefinedColumn(
-            name=column["name"],
-            path=column["jsonPath"],
-            type=column["type"],
-            description=column.get("description", ""),
-            format=column.get("format", ""),
-            priority=column.get("priority", 0),
-        )
-        for column in columns
+        get_version(definition, version).get("additionalPrinterColumns")
+        or [{"name": "Age", "type": "date", "jsonPath": ".metadata.creationTimestamp"}]
     )
 
 
@@ -108,12 +86,10 @@ def complete(definition: JsonObject) -> None:
     Raises:
         ApiStatusError: 422 with all errors.
     """
-    spec = definition.get("spec")
+    spec = definition.get("spec") or {}
     name = str((definition.get("metadata") or {}).get("name") or "")
-    causes = _find_spec_causes(spec) if isinstance(spec, dict) else [_build_required_cause("spec")]
-    if not causes and isinstance(spec, dict):
-        causes = _find_content_causes(spec, name)
-    if causes or not isinstance(spec, dict):
+    causes = list(_find_missing_fields(spec)) or list(_find_content_causes(spec, name))
+    if causes:
         raise build_invalid(CUSTOM_RESOURCE_DEFINITIONS, name, causes)
     names = spec["names"]
     names.setdefault("singular", names["kind"].lower())
@@ -145,53 +121,44 @@ def build_established_status(definition: JsonObject, now: datetime) -> JsonObjec
     return {"conditions": conditions, "acceptedNames": dict(spec["names"]), "storedVersions": stored}
 
 
-def _find_spec_causes(spec: Mapping[str, Any]) -> list[Cause]:
-    causes = [
-        _build_required_cause(f"spec.{key}") for key in ("group", "scope", "versions", "names") if not spec.get(key)
-    ]
-    names = spec.get("names")
-    if isinstance(names, dict):
-        causes += [_build_required_cause(f"spec.names.{key}") for key in ("plural", "kind") if not names.get(key)]
-    elif names:
-        causes.append(Cause("spec.names", "Invalid value: must be an object", "FieldValueTypeInvalid"))
-    versions = spec.get("versions")
-    if versions and not (isinstance(versions, list) and all(isinstance(item, dict) for item in versions)):
-        causes.append(Cause("spec.versions", "Invalid value: must be a list of objects", "FieldValueTypeInvalid"))
-    return causes
+def _find_missing_fields(spec: Mapping[str, Any]) -> Iterator[Cause]:
+    for key in ("group", "scope", "versions", "names"):
+        if not spec.get(key):
+            yield build_required_cause(f"spec.{key}")
+    for key in ("plural", "kind"):
+        if spec.get("names") and not spec["names"].get(key):
+            yield build_required_cause(f"spec.names.{key}")
 
 
-def _find_content_causes(spec: Mapping[str, Any], name: str) -> list[Cause]:
-    causes = []
-    expected = f"{spec['names']['plural']}.{spec['group']}"
-    if name != expected:
-        causes.append(Cause("metadata.name", f'Invalid value: "{name}": must be spec.names.plural+"."+spec.group'))
-    if spec["scope"] not in ("Namespaced", "Cluster"):
-        message = f'Unsupported value: "{spec["scope"]}": supported values: "Cluster", "Namespaced"'
-        causes.append(Cause("spec.scope", message, "FieldValueNotSupported"))
+def _find_content_causes(spec: Mapping[str, Any], name: str) -> Iterator[Cause]:
+    if name != f"{spec['names']['plural']}.{spec['group']}":
+        yield build_invalid_cause("metadata.name", name, 'must be spec.names.plural+"."+spec.group')
+    yield from find_choice_causes(spec["scope"], ("Cluster", "Namespaced"), "spec.scope")
     if sum(bool(version.get("storage")) for version in spec["versions"]) != 1:
-        message = "Invalid value: must have exactly one version marked as storage version"
-        causes.append(Cause("spec.versions", message))
+        yield Cause("spec.versions", "Invalid value: must have exactly one version marked as storage version")
     for index, version in enumerate(spec["versions"]):
+        place = f"spec.versions[{index}]"
         if not version.get("name"):
-            causes.append(_build_required_cause(f"spec.versions[{index}].name"))
-        place = f"spec.versions[{index}].schema.openAPIV3Schema"
+            yield build_required_cause(f"{place}.name")
         schema = (version.get("schema") or {}).get("openAPIV3Schema")
-        causes += find_schema_causes(schema, place) if schema else [_build_required_cause(place)]
-        causes += _find_column_causes(version, f"spec.versions[{index}].additionalPrinterColumns")
-        causes += _find_scale_causes(version, f"spec.versions[{index}].subresources.scale")
+        if schema:
+            yield from find_schema_causes(schema, f"{place}.schema.openAPIV3Schema")
+        else:
+            yield build_required_cause(f"{place}.schema.openAPIV3Schema")
+        yield from _find_column_causes(version, f"{place}.additionalPrinterColumns")
+        yield from _find_scale_causes(version, f"{place}.subresources.scale")
     if (spec.get("conversion") or {}).get("strategy", "None") != "None":
         message = 'Unsupported value: the local cluster converts by "None" only'
-        causes.append(Cause("spec.conversion.strategy", message, "FieldValueNotSupported"))
-    return causes
+        yield Cause("spec.conversion.strategy", message, "FieldValueNotSupported")
 
 
 def _find_column_causes(version: Mapping[str, Any], place: str) -> Iterator[Cause]:
     for index, column in enumerate(version.get("additionalPrinterColumns") or ()):
         yield from (
-            _build_required_cause(f"{place}[{index}].{key}") for key in ("name", "jsonPath") if not column.get(key)
+            build_required_cause(f"{place}[{index}].{key}") for key in ("name", "jsonPath") if not column.get(key)
         )
         if not column.get("type"):
-            yield _build_required_cause(f"{place}[{index}].type")
+            yield build_required_cause(f"{place}[{index}].type")
         else:
             yield from find_choice_causes(column["type"], _COLUMN_TYPES, f"{place}[{index}].type")
 
@@ -203,10 +170,6 @@ def _find_scale_causes(version: Mapping[str, Any], place: str) -> Iterator[Cause
     for key, parent in (("specReplicasPath", ".spec."), ("statusReplicasPath", ".status.")):
         path = scale.get(key)
         if not path:
-            yield _build_required_cause(f"{place}.{key}")
+            yield build_required_cause(f"{place}.{key}")
         elif not path.startswith(parent):
             yield Cause(f"{place}.{key}", f'Invalid value: "{path}": should be a json path under {parent[:-1]}')
-
-
-def _build_required_cause(field: str) -> Cause:
-    return Cause(field, "Required value", "FieldValueRequired")

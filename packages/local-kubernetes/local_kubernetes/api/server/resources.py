@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace as replace_field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ..admission import admission
@@ -117,7 +118,7 @@ def patch(
         return _apply(store, served, place, value, options, subresource)
     appliers: dict[str, Callable[[Any, Any], Any]] = {JSON_PATCH: apply_json_patch, MERGE_PATCH: apply_merge_patch}
     if not served.kind.custom:
-        appliers[STRATEGIC_PATCH] = apply_strategic_merge_patch
+        appliers[STRATEGIC_PATCH] = partial(apply_strategic_merge_patch, schema=served.declared)
     if media_type not in appliers:
         raise build_unsupported_media_type((*appliers, APPLY_PATCH), None if served.kind.custom else {})
     if media_type != JSON_PATCH and not isinstance(value, dict):

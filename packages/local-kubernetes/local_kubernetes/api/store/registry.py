@@ -28,7 +28,7 @@ class ServedKind:
     kind: Kind
     version: str
     schema: Mapping[str, Any] | None = None
-    columns: tuple[definitions.DefinedColumn, ...] = ()
+    columns: tuple[Mapping[str, Any], ...] = ()
     scale: definitions.ScalePaths | None = None
 
     @property

@@ -3,8 +3,14 @@ from typing import Any
 import pytest
 
 from local_kubernetes.api.kinds.status import ApiStatusError
+from local_kubernetes.api.kinds.types import get_schema
 from local_kubernetes.api.patching.strategic import apply_strategic_merge_patch
 
+_FIELDS = ("core.v1.PodSpec", "core.v1.Container", "meta.v1.ObjectMeta")
+SCHEMA = {
+    "properties": {name: field for type_ in _FIELDS for name, field in get_schema(type_)["properties"].items()}
+    | {"service": get_schema("core.v1.ServiceSpec")}
+}
 CONTAINERS = {"containers": [{"name": "a", "image": "1"}, {"name": "b", "image": "1"}]}
 
 
@@ -64,9 +70,9 @@ CONTAINERS = {"containers": [{"name": "a", "image": "1"}, {"name": "b", "image":
             id="of a union only the named keys are kept",
         ),
         pytest.param(
-            {"ports": [{"port": 80, "name": "a"}]},
-            {"ports": [{"port": 80, "name": "b"}]},
-            {"ports": [{"port": 80, "name": "b"}]},
+            {"service": {"ports": [{"port": 80, "name": "a"}]}},
+            {"service": {"ports": [{"port": 80, "name": "b"}]}},
+            {"service": {"ports": [{"port": 80, "name": "b"}]}},
             id="a service's ports are merged by port",
         ),
         pytest.param(
@@ -78,7 +84,7 @@ CONTAINERS = {"containers": [{"name": "a", "image": "1"}, {"name": "b", "image":
     ],
 )
 def test_strategic_merge_patch_merges_by_key(target: Any, patch: Any, expected: Any) -> None:
-    assert apply_strategic_merge_patch(target, patch) == expected
+    assert apply_strategic_merge_patch(target, patch, SCHEMA) == expected
 
 
 @pytest.mark.parametrize(
@@ -86,5 +92,5 @@ def test_strategic_merge_patch_merges_by_key(target: Any, patch: Any, expected: 
 )
 def test_invalid_strategic_merge_patch_is_rejected(patch: Any, code: int) -> None:
     with pytest.raises(ApiStatusError) as error:
-        apply_strategic_merge_patch(CONTAINERS, patch)
+        apply_strategic_merge_patch(CONTAINERS, patch, SCHEMA)
     assert error.value.code == code

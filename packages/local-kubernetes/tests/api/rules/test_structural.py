@@ -15,22 +15,12 @@ def test_valid_schema_has_no_errors() -> None:
 @pytest.mark.parametrize(
     ("schema", "field"),
     [
-        ("text", "s"),
         ({"type": "text"}, "s.type"),
-        ({"type": ["string"]}, "s.type"),
-        ({"properties": []}, "s.properties"),
-        ({"properties": {"a": 1}}, "s.properties[a]"),
-        ({"properties": {"a": {"items": []}}}, "s.properties[a].items"),
-        ({"additionalProperties": "x"}, "s.additionalProperties"),
-        ({"required": [[]]}, "s.required"),
+        ({"properties": {"a": {"items": {"type": "text"}}}}, "s.properties[a].items.type"),
+        ({"additionalProperties": {"pattern": "("}}, "s.additionalProperties.pattern"),
         ({"pattern": "("}, "s.pattern"),
-        ({"pattern": 1}, "s.pattern"),
-        ({"minLength": -1}, "s.minLength"),
-        ({"maximum": True}, "s.maximum"),
         ({"multipleOf": 0}, "s.multipleOf"),
-        ({"anyOf": [{"type": 1}]}, "s.anyOf[0].type"),
-        ({"not": 1}, "s.not"),
-        ({"x-kubernetes-int-or-string": "yes"}, "s.x-kubernetes-int-or-string"),
+        ({"anyOf": [{"type": "text"}]}, "s.anyOf[0].type"),
     ],
 )
 def test_schema_errors_have_their_path(schema: Any, field: str) -> None:
