@@ -13,9 +13,9 @@ from local_kubernetes.api.server.server import ApiServer
 from local_kubernetes.api.store.registry import KindRegistry
 from local_kubernetes.api.store.store import Store
 
+from ..core.dialects.base import Dialect
 from ..core.dialects.dialect import APACHE
 from ..core.dialects.progress import Phase
-from ..core.dialects.record import Dialect
 from ..core.kubernetes.json_object import JsonObject
 from ..hooks.loop import LoopThread
 from .applications import Application, Script, succeed

@@ -5,9 +5,11 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final
 
+from ..core.dialects.base import Dialect
 from ..core.dialects.dialect import APACHE, KUBEFLOW
-from ..core.dialects.record import Dialect
+from ..core.dialects.kubeflow import KubeflowState
 from ..core.kubernetes.json_object import JsonObject
+from ..core.states.states import ApplicationState
 from ..crds.definitions import build_custom_resource_definitions
 from .definitions import build_kubeflow_definition
 
@@ -76,7 +78,7 @@ def find_life(dialect: Dialect) -> Life:
 
 
 def _write_apache(document: JsonObject, change: StateChange) -> JsonObject:
-    entry: JsonObject = {"currentStateSummary": change.state, "lastTransitionTime": datetime.now(UTC).isoformat()}
+    entry: JsonObject = {"currentStateSummary": str(change.state), "lastTransitionTime": datetime.now(UTC).isoformat()}
     entry |= {"message": change.message} if change.message else {}
     entry |= {"reason": change.reason} if change.reason else {}
     entry |= {"lastObservedDriverStatus": change.driver} if change.driver else {}
@@ -92,19 +94,19 @@ def _write_apache(document: JsonObject, change: StateChange) -> JsonObject:
 def _write_kubeflow(document: JsonObject, change: StateChange) -> JsonObject:
     status = document.setdefault("status", {})
     now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    current: JsonObject = {"state": change.state}
+    current: JsonObject = {"state": str(change.state)}
     message = change.message if change.driver is None else _describe_driver(change.driver)
     before = (status.get("applicationState") or {}).get("errorMessage")
-    if message or (before and change.state == "FAILED"):
+    if message or (before and change.state == KubeflowState.FAILED):
         current["errorMessage"] = message or before
-    if change.state in ("SUBMITTED", "SUBMISSION_FAILED"):
+    if change.state in (KubeflowState.SUBMITTED, KubeflowState.SUBMISSION_FAILED):
         attempts = status.get("submissionAttempts", 0) + 1
         status |= {"submissionAttempts": attempts, "lastSubmissionAttemptTime": now, "submissionID": f"{attempts}"}
         status["driverInfo"] = {"podName": KUBEFLOW.read_driver_pod_name(document, None)}
-    if change.state == "SUBMITTED":
+    if change.state == KubeflowState.SUBMITTED:
         status["executionAttempts"] = status.get("executionAttempts", 0) + 1
         status["sparkApplicationId"] = f"spark-{document['metadata']['uid'][:8]}-{status['executionAttempts']}"
-    if change.state in ("SUCCEEDING", "FAILING", "FAILED"):
+    if change.state in (KubeflowState.SUCCEEDING, KubeflowState.FAILING, KubeflowState.FAILED):
         status.setdefault("terminationTime", now)
     status["applicationState"] = current
     return document
@@ -128,24 +130,24 @@ def _describe_driver(driver: Mapping[str, Any]) -> str | None:
 
 _LIVES: Final[Mapping[str, Life]] = {
     APACHE.group: Life(
-        waiting=("Submitted", "DriverRequested"),
-        running=("DriverStarted", "DriverReady", "RunningHealthy"),
-        succeeding=("Succeeded", "ResourceReleased"),
-        failing=("Failed", "TerminatedWithoutReleaseResources"),
-        suspended=("Suspended",),
-        resuming=("Submitted",),
+        waiting=(ApplicationState.SUBMITTED, ApplicationState.DRIVER_REQUESTED),
+        running=(ApplicationState.DRIVER_STARTED, ApplicationState.DRIVER_READY, ApplicationState.RUNNING_HEALTHY),
+        succeeding=(ApplicationState.SUCCEEDED, ApplicationState.RESOURCE_RELEASED),
+        failing=(ApplicationState.FAILED, ApplicationState.TERMINATED_WITHOUT_RELEASE_RESOURCES),
+        suspended=(ApplicationState.SUSPENDED,),
+        resuming=(ApplicationState.SUBMITTED,),
         write=_write_apache,
         read_state=_read_apache_state,
         definitions=build_custom_resource_definitions,
         example={"mainClass": "A", "jars": "local:///a.jar", "runtimeVersions": {"sparkVersion": "4.3.0"}},
     ),
     KUBEFLOW.group: Life(
-        waiting=("SUBMITTED",),
-        running=("RUNNING",),
-        succeeding=("SUCCEEDING", "COMPLETED"),
-        failing=("FAILING", "FAILED"),
-        suspended=("SUSPENDING", "SUSPENDED"),
-        resuming=("RESUMING",),
+        waiting=(KubeflowState.SUBMITTED,),
+        running=(KubeflowState.RUNNING,),
+        succeeding=(KubeflowState.SUCCEEDING, KubeflowState.COMPLETED),
+        failing=(KubeflowState.FAILING, KubeflowState.FAILED),
+        suspended=(KubeflowState.SUSPENDING, KubeflowState.SUSPENDED),
+        resuming=(KubeflowState.RESUMING,),
         write=_write_kubeflow,
         read_state=_read_kubeflow_state,
         definitions=lambda: [build_kubeflow_definition()],

@@ -1,4 +1,4 @@
-"""An application of a dialect that only its record describes is submitted, adopted and read."""
+"""An application of a dialect that only its class describes is submitted, adopted and read."""
 
 from dataclasses import replace
 from typing import Any

@@ -1,11 +1,10 @@
 """The applications of a scripted cluster."""
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from airflow_provider_spark_operator.core.dialects.dialect import APACHE
+from airflow_provider_spark_operator.core.dialects.apache import Apache
 from airflow_provider_spark_operator.follow.access.reference import ApplicationReference
 from airflow_provider_spark_operator.links.link_target import build_link_target
 from airflow_provider_spark_operator.testing.applications import Application
@@ -55,5 +54,8 @@ def test_application_runs_although_driver_pod_of_earlier_application_of_the_name
 
 
 def test_cluster_of_a_dialect_without_a_life_names_the_dialect() -> None:
+    class Example(Apache):
+        group = "example.com"
+
     with pytest.raises(ValueError, match=r"^ScriptedCluster does not support SparkApplications of example\.com\. Use "):
-        Cluster(dialect=replace(APACHE, group="example.com"))
+        Cluster(dialect=Example())

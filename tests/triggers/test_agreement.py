@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from airflow_provider_spark_operator.cli import main
+from airflow_provider_spark_operator.core.dialects.base import Dialect
 from airflow_provider_spark_operator.core.dialects.dialect import APACHE, KUBEFLOW
-from airflow_provider_spark_operator.core.dialects.record import Dialect
 from airflow_provider_spark_operator.follow.access.reference import resource_of
 from airflow_provider_spark_operator.follow.ending.completion import Completion
 from airflow_provider_spark_operator.follow.watching.completion_feed import receive_completions

@@ -9,6 +9,7 @@ from errno import EACCES, EADDRINUSE
 from ...core.kubernetes.json_object import JsonObject
 from ...core.kubernetes.kubernetes_names import NAMESPACE_RULE, is_namespace
 from ...core.kubernetes.ownership import LeaseReference, find_owner
+from ...core.states.states import ApplicationState
 from ...follow.access.versions import require_version
 from ...kube.client import KubeClient
 from ...kube.connection import ClusterAccess, open_client
@@ -239,7 +240,7 @@ async def check(client: KubeClient, scope: Scope, lease: LeaseReference) -> Exit
                 owner = _SETTLED if is_settled(item) else find_owner(item) or _NONE
                 totals[owner] += 1
                 if owner not in (own, _NONE, _SETTLED):
-                    print(f"{kind.plural}/{key_of(item)} {read_state(item) or 'Submitted'} {owner}")
+                    print(f"{kind.plural}/{key_of(item)} {read_state(item) or ApplicationState.SUBMITTED} {owner}")
     for owner, number in sorted(totals.items()):
         print(f"{number} {'this controller, ' if owner == own else ''}{owner}")
     return ExitCode.CHECK_FAILED if totals.keys() - {own, _NONE, _SETTLED} else ExitCode.SUCCESS

@@ -70,7 +70,7 @@ def compose_application(
     """
     dialect = dialect_of(document.get("apiVersion"))
     document = apply_parameters(document, parameters)
-    if files and dialect.mount_files:
+    if files:
         document = dialect.mount_files(document, files.name, files.contents, executors=files.executors)
     document = dialect.write_ttl(document, read_seconds(settings.ttl))
     if not settings.restarts:

@@ -14,7 +14,7 @@ from ..kubernetes.problems import InvalidResource, Problem
 from ..kubernetes.times import to_duration
 from ..parameters.arguments import RESTARTS_BY_AIRFLOW, RESTARTS_BY_CLUSTER
 from ..parameters.pending import is_template
-from ..states.backoff import choose_backoff_millis
+from ..states.backoff import RESTART_ATTEMPTS, RESTART_BACKOFF_MILLIS, choose_backoff_millis
 
 _NEVER: Final = "Never"
 
@@ -60,9 +60,9 @@ def build_retries(document: object) -> Retries | None:
     if policy == "Always":
         message = 'restartPolicy Always is not supported by restarts="airflow": Airflow does not retry a success'
         raise InvalidResource([Problem("", message)])
-    millis = _get_integer(config.get("restartBackoffMillis"), dialect.default_restart_backoff_millis)
+    millis = _get_integer(config.get("restartBackoffMillis"), RESTART_BACKOFF_MILLIS)
     return Retries(
-        number=max(0, _get_integer(config.get("maxRestartAttempts"), dialect.default_restart_attempts)),
+        number=max(0, _get_integer(config.get("maxRestartAttempts"), RESTART_ATTEMPTS)),
         delay=to_duration(millis),
         application_failures=policy == "OnFailure",
     )
@@ -91,7 +91,7 @@ def describe_restarts(document: Mapping[str, object], retries: int, restarts: st
         return None
     dialect = dialect_of(document.get("apiVersion"))
     config = dialect.read_restart_config(document)
-    number = _get_integer(config.get("maxRestartAttempts"), dialect.default_restart_attempts)
+    number = _get_integer(config.get("maxRestartAttempts"), RESTART_ATTEMPTS)
     if restarts is None:
         return (
             f"the application runs up to {number + 1 + retries} times: the first try of the task runs it once, and the "

@@ -1,30 +1,37 @@
-"""Read the progress of a `sparkoperator.k8s.io` SparkApplication, which Kubeflow's operator manages.
+"""The dialect of `sparkoperator.k8s.io`, which Kubeflow's operator manages.
 
 Its status has no history, and describes a failure in one sentence. The driver pod is kept until the application is
 deleted. A status may have any content. Malformed parts are ignored.
 """
 
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime
 from enum import StrEnum
-from typing import Final
+from typing import ClassVar, Final
 
 from ..driver.configuration.resource_names import POD_NAME_KEY
+from ..kubernetes.json_object import JsonObject, KubernetesObject, is_integer
 from ..kubernetes.names import DRIVER_CONTAINER, LABEL_QUEUE_NAME
 from ..kubernetes.pods import get_object, get_text
-from ..kubernetes.problems import Problem, Severity
+from ..kubernetes.problems import InvalidResource, Problem, Severity
 from ..kubernetes.times import read_time
 from ..lifecycle.driver_end import get_main_container
 from ..log.java_message import shorten_java_message
+from ..parameters.parameter_types import RestartPolicy
+from ..parameters.parameter_values import read_flag
+from ..parameters.parameters import MEMORY_KEYS, Parameters
+from ..parameters.pending import is_pending
+from ..parameters.ttl import DEFAULT_TTL_SECONDS, KEEP
 from ..states.states import ApplicationState, SuspendReason
-from .progress import Phase, Progress, SettingNames, StateEntry
-from .spark_properties import read_properties
+from . import kubeflow_spec
+from .base import Dialect
+from .progress import ExecutorState, Phase, Progress, SettingNames, StateEntry
 
 GROUP: Final = "sparkoperator.k8s.io"
-VERSIONS: Final = ("v1beta2",)
-LABEL_APPLICATION_NAME: Final = "sparkoperator.k8s.io/app-name"
+VERSIONS: Final[tuple[str, ...]] = ("v1beta2",)
 
 
 class KubeflowState(StrEnum):
@@ -54,7 +61,6 @@ _PHASES: Final[Mapping[str, Phase]] = {
     _State.COMPLETED: Phase.ENDED,
     _State.FAILED: Phase.ENDED,
 }
-ENDED_STATES: Final = frozenset[str](state for state, phase in _PHASES.items() if phase is Phase.ENDED)
 _MEANINGS: Final[Mapping[str, ApplicationState]] = {
     _State.SUCCEEDING: ApplicationState.SUCCEEDED,
     _State.COMPLETED: ApplicationState.SUCCEEDED,
@@ -81,123 +87,234 @@ _SETTINGS: Final = SettingNames(
     account="spec.driver.serviceAccount",
     placement="spec.nodeSelector, spec.driver.nodeSelector or spec.driver.affinity",
 )
+_EXECUTOR_STATES: Final[Mapping[str, ExecutorState]] = {
+    "PENDING": ExecutorState.PENDING,
+    "RUNNING": ExecutorState.RUNNING,
+    "COMPLETED": ExecutorState.ENDED,
+    "FAILED": ExecutorState.FAILED,
+}
+_POLICIES: Final = ("Never", "OnFailure", "Always")
 _TYPES: Final = ("Java", "Scala", "Python", "R")
 
 
-def read_progress(resource: Mapping[str, object]) -> Progress:
-    """Return the progress of a SparkApplication.
+class Kubeflow(Dialect):
+    """The applications of `sparkoperator.k8s.io`, which has a field for most parameters.
 
-    Without a status the application is new. An unknown state counts as waiting.
-
-    Args:
-        resource: The whole resource as the API returns it.
+    The operator keeps the driver pod until the application is deleted. It creates ingresses with names from its own
+    configuration.
     """
-    status = get_object(resource.get("status"))
-    current = get_object(status.get("applicationState"))
-    state = get_text(current.get("state")) or _State.NEW
-    message = shorten_java_message(get_text(current.get("errorMessage"))) or None
-    means = _get_meaning(state, message)
-    driver = _build_driver_status(message) if means is ApplicationState.FAILED else None
-    present = StateEntry(state, _find_start(status, state, means), message, driver_status=driver, means=means)
-    return Progress(
-        state=state,
-        phase=_PHASES.get(state, Phase.WAITING),
-        since=present.time,
-        message=message,
-        attempt=max(0, _read_count(status, "executionAttempts") - 1),
-        history=(present,) if means else (),
-        driver_status=driver,
-        application_id=get_text(status.get("sparkApplicationId")) or None,
-        restart_pending=_is_restart_pending(
-            get_object(get_object(resource.get("spec")).get("restartPolicy")), status, state
-        ),
-        driver_kept=True,
-        main_container=get_main_container(read_properties(resource)),
-        driver_name=get_text(get_object(status.get("driverInfo")).get("podName")) or None,
-        driver_expected=state in _SUBMITTING,
-        settings=_SETTINGS,
-        suspended_by=_find_suspend_reason(resource, status) if state in _SUSPENDED else None,
+
+    group = GROUP
+    operator = "Kubeflow's operator"
+    installation = (
+        "install Kubeflow's Spark operator, as with `helm install spark-operator spark-operator --repo "
+        "https://kubeflow.github.io/spark-operator`, or write the application for spark.apache.org"
     )
+    versions = VERSIONS
+    states = tuple(state for state in KubeflowState if state is not KubeflowState.NEW)
+    ended_states = frozenset[str](state for state, phase in _PHASES.items() if phase is Phase.ENDED)
+    healthy_states = frozenset({_State.RUNNING, _State.SUCCEEDING, _State.COMPLETED})
+    failed_states = frozenset({_State.FAILED, _State.FAILING, _State.SUBMISSION_FAILED, _State.INVALIDATING})
+    running: ClassVar[str] = _State.RUNNING
+    success: ClassVar[str] = _State.COMPLETED
+    application_label = "sparkoperator.k8s.io/app-name"
+    # The webhook of the operator adds the owner of the driver pod, if the webhook is installed.
+    owned_driver = False
+    submits_before_status = True
+    suspended_by_kueue = True
+
+    def read_progress(self, resource: KubernetesObject) -> Progress:
+        # Without a status the application is new. An unknown state counts as waiting.
+        status = get_object(resource.get("status"))
+        current = get_object(status.get("applicationState"))
+        state = get_text(current.get("state")) or _State.NEW
+        message = shorten_java_message(get_text(current.get("errorMessage"))) or None
+        means = _get_meaning(state, message)
+        driver = _build_driver_status(message) if means is ApplicationState.FAILED else None
+        present = StateEntry(state, _find_start(status, state, means), message, driver_status=driver, means=means)
+        return Progress(
+            state=state,
+            phase=_PHASES.get(state, Phase.WAITING),
+            since=present.time,
+            message=message,
+            attempt=max(0, _read_count(status, "executionAttempts") - 1),
+            history=(present,) if means else (),
+            driver_status=driver,
+            application_id=get_text(status.get("sparkApplicationId")) or None,
+            restart_pending=_is_restart_pending(
+                get_object(get_object(resource.get("spec")).get("restartPolicy")), status, state
+            ),
+            driver_kept=True,
+            main_container=get_main_container(self.read_properties(resource)),
+            driver_name=get_text(get_object(status.get("driverInfo")).get("podName")) or None,
+            driver_expected=state in _SUBMITTING,
+            settings=_SETTINGS,
+            suspended_by=_find_suspend_reason(resource, status) if state in _SUSPENDED else None,
+        )
+
+    def read_history(self, resource: KubernetesObject, driver_started: datetime | None) -> tuple[StateEntry, ...]:
+        # The status contains only the latest attempt, and the times of only some of its states.
+        status, seen = get_object(resource.get("status")), self.read_progress(resource)
+        current = seen.history[-1] if seen.history else StateEntry(seen.state, seen.since, seen.message)
+        created = read_time(get_object(resource.get("metadata")).get("creationTimestamp"))
+        submitted = read_time(status.get("lastSubmissionAttemptTime"))
+        entries: list[StateEntry] = []
+        if created and _read_count(status, "executionAttempts") <= 1 and _read_count(status, "submissionAttempts") <= 1:
+            entries.append(StateEntry(_State.NEW, created, means=ApplicationState.SUBMITTED))
+        if submitted and current.meaning != ApplicationState.SCHEDULING_FAILURE:
+            entries.append(StateEntry(_State.SUBMITTED, submitted, means=ApplicationState.DRIVER_REQUESTED))
+            started = max(driver_started, submitted) if driver_started else None
+            if started and (seen.phase is not Phase.WAITING or seen.state in _BETWEEN_ATTEMPTS):
+                entries.append(StateEntry(_State.RUNNING, started, means=ApplicationState.RUNNING_HEALTHY))
+        if seen.state in _BETWEEN_ATTEMPTS and (ended := read_time(status.get("terminationTime"))):
+            current = replace(current, time=ended)
+        # The operator writes the state RUNNING without a time.
+        recorded = {entry.state for entry in entries}
+        return tuple(entries) if current.state in recorded and entries else (*entries, current)
+
+    def read_executor_states(self, resource: KubernetesObject) -> Mapping[str, ExecutorState]:
+        states = get_object(get_object(resource.get("status")).get("executorState"))
+        return {
+            name: _EXECUTOR_STATES.get(state, ExecutorState.UNKNOWN)
+            for name, state in states.items()
+            if isinstance(state, str)
+        }
+
+    def count_wanted_executors(self, resource: KubernetesObject) -> int:
+        spec = get_object(resource.get("spec"))
+        dynamic = get_object(spec.get("dynamicAllocation"))
+        if dynamic.get("enabled") is True:
+            return _read_count(dynamic, "minExecutors")
+        return _read_count(get_object(spec.get("executor")), "instances") or 1
+
+    def read_driver_pod_name(self, resource: KubernetesObject, identifier: str | None) -> str | None:
+        # All attempts share this name.
+        spec, name = get_object(resource.get("spec")), get_text(get_object(resource.get("metadata")).get("name"))
+        fixed = get_text(get_object(spec.get("driver")).get("podName")) or get_text(
+            self.read_properties(resource).get(POD_NAME_KEY)
+        )
+        return fixed or (f"{name}-driver" if name else None)
+
+    def find_problems(self, document: KubernetesObject) -> list[Problem]:
+        known = [f"{GROUP}/{version}" for version in VERSIONS]
+        if document.get("apiVersion") not in known:
+            return [Problem("apiVersion", f"must be {' or '.join(known)}, not {document.get('apiVersion')!r}")]
+        if document.get("kind") != "SparkApplication":
+            return [Problem("kind", f"must be SparkApplication, not {document.get('kind')!r}")]
+        for key in ("metadata", "spec"):
+            if not isinstance(document.get(key), Mapping):
+                return [Problem(key, "must be an object")]
+        spec, found = get_object(document.get("spec")), []
+        if spec.get("type") not in _TYPES:
+            found.append(Problem("spec.type", f"must be one of {', '.join(_TYPES)}, not {spec.get('type')!r}"))
+        missing = [key for key in ("sparkVersion", "mainApplicationFile") if not get_text(spec.get(key))]
+        found += [Problem(f"spec.{key}", "is required") for key in missing]
+        absent = [key for key in ("driver", "executor") if not isinstance(spec.get(key), Mapping)]
+        found += [Problem(f"spec.{key}", "must be an object, which may be empty") for key in absent]
+        template = get_object(get_object(spec.get("executor")).get("template"))
+        if "terminationGracePeriodSeconds" in get_object(template.get("spec")):
+            message = (
+                "is ignored by the operator: set spec.executor.terminationGracePeriodSeconds, which needs its webhook"
+            )
+            path = "spec.executor.template.spec.terminationGracePeriodSeconds"
+            found.append(Problem(path, message, Severity.WARNING))
+        return found
+
+    def find_unsupported(self, parameters: Parameters) -> list[Problem]:
+        absent = [name for name in ("cluster", "timeouts") if getattr(parameters, name) is not None]
+        found = [Problem(name, "is not supported by Kubeflow's operator") for name in absent]
+        if parameters.has_no_executors:
+            found.append(Problem("executor_instances", "must be at least 1 for Kubeflow's operator"))
+        labels = parameters.labels if isinstance(parameters.labels, Mapping) else {}
+        reserved = [key for key in labels if isinstance(key, str) and key.startswith(f"{GROUP}/")]
+        found += [Problem("labels", f"{key} is reserved: choose another label") for key in reserved]
+        return [*found, *_find_policy_problems(parameters.restart_policy), *_find_queue_problems(parameters)]
+
+    def read_restart_config(self, document: KubernetesObject) -> Mapping[str, object]:
+        policy = get_object(get_object(document.get("spec")).get("restartPolicy"))
+        if not isinstance(policy.get("type"), str):
+            return {}
+        retries = [policy.get(key) for key in ("onFailureRetries", "onSubmissionFailureRetries")]
+        config: dict[str, object] = {"restartPolicy": policy["type"]}
+        config["maxRestartAttempts"] = sum(number for number in retries if is_integer(number))
+        intervals = {
+            "restartBackoffMillisForFailure": policy.get("onFailureRetryInterval"),
+            "restartBackoffMillisForSchedulingFailure": policy.get("onSubmissionFailureRetryInterval"),
+        }
+        millis = {key: 1000 * value for key, value in intervals.items() if is_integer(value)}
+        if "restartBackoffMillisForFailure" in millis:
+            config["restartBackoffMillis"] = millis["restartBackoffMillisForFailure"]
+        return config | millis
+
+    def disable_restarts(self, document: JsonObject) -> JsonObject:
+        if not self.read_restart_config(document):
+            return document
+        return document | {"spec": document["spec"] | {"restartPolicy": {"type": "Never"}}}
+
+    def read_ttl(self, document: KubernetesObject) -> float | None:
+        seconds = get_object(document.get("spec")).get("timeToLiveSeconds")
+        return max(0.0, float(seconds)) if is_integer(seconds) else None
+
+    def write_ttl(self, document: JsonObject, seconds: float | None) -> JsonObject:
+        # A change of the spec would run the application again, so a success does not shorten the time.
+        spec = dict(document["spec"])
+        if seconds == KEEP:
+            spec.pop("timeToLiveSeconds", None)
+        elif seconds is not None:
+            spec["timeToLiveSeconds"] = math.ceil(seconds)
+        elif spec.get("timeToLiveSeconds") is None:
+            spec["timeToLiveSeconds"] = DEFAULT_TTL_SECONDS
+        return document | {"spec": spec}
+
+    def read_memory(self, document: KubernetesObject) -> dict[str, str]:
+        spec = get_object(document.get("spec"))
+        conf, found = self.read_properties(document), {}
+        for key in MEMORY_KEYS:
+            _, role, field = key.split(".")
+            value = get_object(spec.get(role)).get(field) or conf.get(key)
+            if isinstance(value, str):
+                found[key] = value
+        return found
+
+    def write_memory(self, document: JsonObject, memory: Mapping[str, str]) -> JsonObject:
+        spec = dict(document["spec"])
+        for key, value in memory.items():
+            _, role, field = key.split(".")
+            spec[role] = {**(spec.get(role) or {}), field: value}
+        return document | {"spec": spec}
+
+    def write_parameters(self, document: JsonObject, parameters: Parameters) -> JsonObject:
+        unsupported = self.find_unsupported(parameters)
+        if unsupported:
+            raise InvalidResource(unsupported)
+        return kubeflow_spec.write_parameters(document, parameters)
 
 
-def read_history(resource: Mapping[str, object], driver_started: datetime | None) -> tuple[StateEntry, ...]:
-    """Return the states of the latest attempt, oldest first. The status contains the times of only some of them.
-
-    Args:
-        resource: The whole resource as the API returns it.
-        driver_started: When the driver of the latest attempt started, according to its pod. None if unknown.
-    """
-    status, seen = get_object(resource.get("status")), read_progress(resource)
-    current = seen.history[-1] if seen.history else StateEntry(seen.state, seen.since, seen.message)
-    created = read_time(get_object(resource.get("metadata")).get("creationTimestamp"))
-    submitted = read_time(status.get("lastSubmissionAttemptTime"))
-    entries: list[StateEntry] = []
-    if created and _read_count(status, "executionAttempts") <= 1 and _read_count(status, "submissionAttempts") <= 1:
-        entries.append(StateEntry(_State.NEW, created, means=ApplicationState.SUBMITTED))
-    if submitted and current.meaning != ApplicationState.SCHEDULING_FAILURE:
-        entries.append(StateEntry(_State.SUBMITTED, submitted, means=ApplicationState.DRIVER_REQUESTED))
-        started = max(driver_started, submitted) if driver_started else None
-        if started and (seen.phase is not Phase.WAITING or seen.state in _BETWEEN_ATTEMPTS):
-            entries.append(StateEntry(_State.RUNNING, started, means=ApplicationState.RUNNING_HEALTHY))
-    if seen.state in _BETWEEN_ATTEMPTS and (ended := read_time(status.get("terminationTime"))):
-        current = replace(current, time=ended)
-    # The operator writes the state RUNNING without a time.
-    recorded = {entry.state for entry in entries}
-    return tuple(entries) if current.state in recorded and entries else (*entries, current)
+def _find_queue_problems(parameters: Parameters) -> list[Problem]:
+    allocation = parameters.dynamic_allocation
+    unknown = allocation is None or is_pending(allocation)
+    if parameters.kueue_queue is None or unknown or read_flag(allocation) is False:
+        return []
+    message = f"cannot be combined with dynamic_allocation for {Kubeflow.operator}: Kueue rejects such applications"
+    return [Problem("kueue_queue", message)]
 
 
-def read_executor_states(resource: Mapping[str, object]) -> Mapping[str, str]:
-    """Return the states of the executors by the names of their pods: PENDING, RUNNING, COMPLETED, FAILED or UNKNOWN."""
-    states = get_object(get_object(resource.get("status")).get("executorState"))
-    return {name: state for name, state in states.items() if isinstance(state, str)}
-
-
-def count_wanted_executors(resource: Mapping[str, object]) -> int:
-    """Return the number of executors with which the application starts."""
-    spec = get_object(resource.get("spec"))
-    dynamic = get_object(spec.get("dynamicAllocation"))
-    if dynamic.get("enabled") is True:
-        return _read_count(dynamic, "minExecutors")
-    return _read_count(get_object(spec.get("executor")), "instances") or 1
-
-
-def read_application_id(resource: Mapping[str, object], attempt: int) -> str | None:  # noqa: ARG001 - see Dialect
-    """Return None: Spark generates the id, and the status contains it once the driver runs."""
-    return None
-
-
-def read_driver_pod_name(resource: Mapping[str, object], identifier: str | None) -> str | None:  # noqa: ARG001
-    """Return the name of the driver pod, which all attempts share; None if the application has no name."""
-    spec, name = get_object(resource.get("spec")), get_text(get_object(resource.get("metadata")).get("name"))
-    fixed = get_text(get_object(spec.get("driver")).get("podName")) or get_text(
-        get_object(spec.get("sparkConf")).get(POD_NAME_KEY)
-    )
-    return fixed or (f"{name}-driver" if name else None)
-
-
-def find_problems(document: Mapping[str, object]) -> list[Problem]:
-    """Return the problems of `document` that can be found without a model of Kubeflow's definition."""
-    known = [f"{GROUP}/{version}" for version in VERSIONS]
-    if document.get("apiVersion") not in known:
-        return [Problem("apiVersion", f"must be {' or '.join(known)}, not {document.get('apiVersion')!r}")]
-    if document.get("kind") != "SparkApplication":
-        return [Problem("kind", f"must be SparkApplication, not {document.get('kind')!r}")]
-    for key in ("metadata", "spec"):
-        if not isinstance(document.get(key), Mapping):
-            return [Problem(key, "must be an object")]
-    spec, found = get_object(document.get("spec")), []
-    if spec.get("type") not in _TYPES:
-        found.append(Problem("spec.type", f"must be one of {', '.join(_TYPES)}, not {spec.get('type')!r}"))
-    missing = [key for key in ("sparkVersion", "mainApplicationFile") if not get_text(spec.get(key))]
-    found += [Problem(f"spec.{key}", "is required") for key in missing]
-    absent = [key for key in ("driver", "executor") if not isinstance(spec.get(key), Mapping)]
-    found += [Problem(f"spec.{key}", "must be an object, which may be empty") for key in absent]
-    template = get_object(get_object(spec.get("executor")).get("template"))
-    if "terminationGracePeriodSeconds" in get_object(template.get("spec")):
-        message = "is ignored by the operator: set spec.executor.terminationGracePeriodSeconds, which needs its webhook"
-        path = "spec.executor.template.spec.terminationGracePeriodSeconds"
-        found.append(Problem(path, message, Severity.WARNING))
-    return found
+def _find_policy_problems(given: object) -> list[Problem]:
+    parts = given if isinstance(given, Mapping) else vars(given) if isinstance(given, RestartPolicy) else {}
+    policy = parts.get("policy", given)
+    if is_pending(policy):
+        return []
+    if policy not in _POLICIES:
+        allowed = ", ".join(_POLICIES[:-1])
+        message = f"{policy} is not supported by {Kubeflow.operator}: use {allowed} or {_POLICIES[-1]}"
+        return [Problem("restart_policy", message)]
+    if policy == "Always" and parts.get("attempts") is not None:
+        message = f"attempts cannot be set with the policy Always: {Kubeflow.operator} restarts without a limit"
+        return [Problem("restart_policy", message)]
+    if policy == "Always" and parts.get("backoff") is not None:
+        message = f"backoff cannot be set with the policy Always: {Kubeflow.operator} restarts without a delay"
+        return [Problem("restart_policy", message)]
+    return []
 
 
 def _get_meaning(state: str, message: str | None) -> ApplicationState | None:
@@ -218,7 +335,7 @@ def _build_driver_status(message: str | None) -> Mapping[str, object] | None:
     }
 
 
-def _find_suspend_reason(resource: Mapping[str, object], status: Mapping[str, object]) -> SuspendReason | None:
+def _find_suspend_reason(resource: KubernetesObject, status: Mapping[str, object]) -> SuspendReason | None:
     """Return why an attempt was suspended; None if there was none. Kueue sets `spec.suspend` in its queues."""
     if not _read_count(status, "executionAttempts"):
         return None

@@ -6,14 +6,11 @@ node selectors, tolerations and the priority class. They are written as Spark pr
 
 import math
 from collections.abc import Mapping
-from typing import Final
 
 from ..kubernetes.json_object import JsonObject, copy_list, copy_object
-from ..kubernetes.problems import Problem
 from ..parameters.parameter_types import VOLCANO, YUNIKORN, DynamicAllocation, RestartPolicy
 from ..parameters.parameter_values import build_value, read_flag, read_seconds
 from ..parameters.parameters import Parameters, split_list
-from ..parameters.pending import is_pending
 from ..parameters.pod_settings import (
     CONTAINERS,
     ROLES,
@@ -30,22 +27,6 @@ from ..parameters.pod_template import extend_template, merge_templates
 from ..spark.spark_conf import DYNAMIC_ALLOCATION_KEY
 from ..states.backoff import RESTART_ATTEMPTS, RESTART_BACKOFF_MILLIS
 from .apache_pods import IVY_DIRECTORY, IVY_KEY
-from .kubeflow import GROUP
-
-_OPERATOR: Final = "Kubeflow's operator"
-_POLICIES: Final = ("Never", "OnFailure", "Always")
-
-
-def find_unsupported(parameters: Parameters) -> list[Problem]:
-    """Return the parameters that the operator does not support, as far as their values are known."""
-    absent = [name for name in ("cluster", "timeouts") if getattr(parameters, name) is not None]
-    found = [Problem(name, "is not supported by Kubeflow's operator") for name in absent]
-    if parameters.has_no_executors:
-        found.append(Problem("executor_instances", "must be at least 1 for Kubeflow's operator"))
-    labels = parameters.labels if isinstance(parameters.labels, Mapping) else {}
-    reserved = [key for key in labels if isinstance(key, str) and key.startswith(f"{GROUP}/")]
-    found += [Problem("labels", f"{key} is reserved: choose another label") for key in reserved]
-    return [*found, *_find_policy_problems(parameters.restart_policy), *_find_queue_problems(parameters)]
 
 
 def write_dependencies(deps: JsonObject, conf: dict[str, str], parameters: Parameters) -> None:
@@ -124,33 +105,6 @@ def write_pods(spec: JsonObject, conf: Mapping[str, str], parameters: Parameters
             pod["template"] = extend_template(template, path, name, pod=settings.pod, container=settings.container)
         spec[role] = pod
     return written
-
-
-def _find_queue_problems(parameters: Parameters) -> list[Problem]:
-    allocation = parameters.dynamic_allocation
-    unknown = allocation is None or is_pending(allocation)
-    if parameters.kueue_queue is None or unknown or read_flag(allocation) is False:
-        return []
-    message = f"cannot be combined with dynamic_allocation for {_OPERATOR}: Kueue rejects such applications"
-    return [Problem("kueue_queue", message)]
-
-
-def _find_policy_problems(given: object) -> list[Problem]:
-    parts = given if isinstance(given, Mapping) else vars(given) if isinstance(given, RestartPolicy) else {}
-    policy = parts.get("policy", given)
-    if is_pending(policy):
-        return []
-    if policy not in _POLICIES:
-        allowed = ", ".join(_POLICIES[:-1])
-        message = f"{policy} is not supported by {_OPERATOR}: use {allowed} or {_POLICIES[-1]}"
-        return [Problem("restart_policy", message)]
-    if policy == "Always" and parts.get("attempts") is not None:
-        message = f"attempts cannot be set with the policy Always: {_OPERATOR} restarts without a limit"
-        return [Problem("restart_policy", message)]
-    if policy == "Always" and parts.get("backoff") is not None:
-        message = f"backoff cannot be set with the policy Always: {_OPERATOR} restarts without a delay"
-        return [Problem("restart_policy", message)]
-    return []
 
 
 def _write_scheduler(spec: JsonObject, conf: dict[str, str], parameters: Parameters) -> None:

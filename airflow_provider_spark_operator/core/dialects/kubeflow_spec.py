@@ -1,19 +1,15 @@
-"""Read and write the spec of a `sparkoperator.k8s.io` SparkApplication, which has a field for most parameters."""
+"""Write parameters into the spec of a `sparkoperator.k8s.io` SparkApplication, which has a field for most of them."""
 
-import math
 from collections.abc import Mapping
 from typing import Final
 
-from ..kubernetes.json_object import JsonObject, copy_object, is_integer
+from ..kubernetes.json_object import JsonObject, copy_object
 from ..kubernetes.pods import get_object
-from ..kubernetes.problems import InvalidResource
-from ..parameters.parameters import MEMORY_KEYS, Parameters, find_version_in_tag, split_list
+from ..parameters.parameters import Parameters, find_version_in_tag, split_list
 from ..parameters.pod_settings import ROLES
-from ..parameters.ttl import DEFAULT_TTL_SECONDS, KEEP
 from ..spark.spark_conf import uses_dynamic_allocation
 from .apache_spec import CONF_KEYS
-from .kubeflow_pods import find_unsupported, write_dependencies, write_lifecycle, write_pods
-from .spark_properties import select_properties
+from .kubeflow_pods import write_dependencies, write_lifecycle, write_pods
 
 # The path of the field for each parameter.
 _FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
@@ -38,15 +34,11 @@ def write_parameters(document: JsonObject, parameters: Parameters) -> JsonObject
 
     Args:
         document: The application; it stays unchanged.
-        parameters: Valid parameters.
+        parameters: Valid parameters, which Kubeflow's operator supports.
 
     Raises:
-        InvalidResource: A part of the document that must be extended is not an object, or Kubeflow's operator does not
-            support a parameter.
+        InvalidResource: A part of the document that must be extended is not an object or list.
     """
-    unsupported = find_unsupported(parameters)
-    if unsupported:
-        raise InvalidResource(unsupported)
     spec = copy_object(document, "spec", "spec")
     for name in ("driver", "executor", "deps"):
         spec[name] = copy_object(spec, name, f"spec.{name}")
@@ -73,91 +65,6 @@ def write_parameters(document: JsonObject, parameters: Parameters) -> JsonObject
         del spec["deps"]
     _write_defaults(spec, conf)
     return document | {"spec": spec}
-
-
-def read_restart_config(document: Mapping[str, object]) -> Mapping[str, object]:
-    """Return the restartPolicy of an application in the fields of a restartConfig; empty if it has none."""
-    policy = get_object(get_object(document.get("spec")).get("restartPolicy"))
-    if not isinstance(policy.get("type"), str):
-        return {}
-    retries = [policy.get(key) for key in ("onFailureRetries", "onSubmissionFailureRetries")]
-    config: dict[str, object] = {"restartPolicy": policy["type"]}
-    config["maxRestartAttempts"] = sum(number for number in retries if is_integer(number))
-    intervals = {
-        "restartBackoffMillisForFailure": policy.get("onFailureRetryInterval"),
-        "restartBackoffMillisForSchedulingFailure": policy.get("onSubmissionFailureRetryInterval"),
-    }
-    millis = {key: 1000 * value for key, value in intervals.items() if is_integer(value)}
-    if "restartBackoffMillisForFailure" in millis:
-        config["restartBackoffMillis"] = millis["restartBackoffMillisForFailure"]
-    return config | millis
-
-
-def disable_restarts(document: JsonObject) -> JsonObject:
-    """Return `document` with its own restarts disabled."""
-    if not read_restart_config(document):
-        return document
-    return document | {"spec": document["spec"] | {"restartPolicy": {"type": "Never"}}}
-
-
-def read_ttl(document: Mapping[str, object]) -> float | None:
-    """Return the seconds after which the operator deletes a terminated application; None if it keeps it."""
-    seconds = get_object(document.get("spec")).get("timeToLiveSeconds")
-    return max(0.0, float(seconds)) if is_integer(seconds) else None
-
-
-def write_ttl(document: JsonObject, seconds: float | None) -> JsonObject:
-    """Return `document` with its time to live.
-
-    Args:
-        document: The application. It stays unchanged. Its spec is an object.
-        seconds: The time after the end, in seconds; `KEEP` for no deletion. None sets the default, unless the document
-            has a time to live. A change of the spec would run the application again: a success does not shorten it.
-    """
-    spec = dict(document["spec"])
-    if seconds == KEEP:
-        spec.pop("timeToLiveSeconds", None)
-    elif seconds is not None:
-        spec["timeToLiveSeconds"] = math.ceil(seconds)
-    elif spec.get("timeToLiveSeconds") is None:
-        spec["timeToLiveSeconds"] = DEFAULT_TTL_SECONDS
-    return document | {"spec": spec}
-
-
-def keep_driver(document: JsonObject, seconds: float) -> JsonObject:  # noqa: ARG001 - the signature of every dialect
-    """Return `document`: Kubeflow's operator keeps the driver pod until the application is deleted."""
-    return document
-
-
-def read_memory(document: Mapping[str, object]) -> dict[str, str]:
-    """Return the memory that an application requests, by Spark property."""
-    spec = get_object(document.get("spec"))
-    conf, found = select_properties(spec), {}
-    for key in MEMORY_KEYS:
-        _, role, field = key.split(".")
-        value = get_object(spec.get(role)).get(field) or conf.get(key)
-        if isinstance(value, str):
-            found[key] = value
-    return found
-
-
-def write_memory(document: JsonObject, memory: Mapping[str, str]) -> JsonObject:
-    """Return `document` with the memory that these Spark properties request, in its own fields."""
-    spec = dict(document["spec"])
-    for key, value in memory.items():
-        _, role, field = key.split(".")
-        spec[role] = {**(spec.get(role) or {}), field: value}
-    return document | {"spec": spec}
-
-
-def is_suspended(document: Mapping[str, object]) -> bool:
-    """Return whether an application requests to be suspended."""
-    return get_object(document.get("spec")).get("suspend") is True
-
-
-def read_ui_url(document: Mapping[str, object]) -> str:  # noqa: ARG001 - the signature of every dialect
-    """Return an empty string: the operator creates the ingresses with names from its own configuration."""
-    return ""
 
 
 def _write_program(spec: JsonObject, parameters: Parameters) -> None:

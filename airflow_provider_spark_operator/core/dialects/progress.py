@@ -22,6 +22,17 @@ class Phase(StrEnum):
     """The application has ended for good."""
 
 
+class ExecutorState(StrEnum):
+    """The known state of an executor."""
+
+    PENDING = "Pending"
+    RUNNING = "Running"
+    ENDED = "Ended"
+    FAILED = "Failed"
+    UNKNOWN = "Unknown"
+    """The pod no longer exists, and nothing shows how the executor ended."""
+
+
 @dataclass(frozen=True)
 class SettingNames:
     """The names of settings that advice in messages refers to. The defaults are those of `spark.apache.org`.
@@ -96,6 +107,7 @@ class Progress:
         driver_kept: Whether the driver pod is kept after the application has ended, and has details that the resource
             lacks. See `with_driver_status`.
         driver_expected: Whether the driver was requested but does not run yet.
+        driver_started: Whether the driver has started, but is not ready yet. Its log can be read.
         driver_read: Whether the end comes from the driver pods, see `core.verdict.unread_end`.
         reason: Reason of the current state, a constant of `core.states.reasons`. None if the operator writes none.
         driver_name: Name of the driver pod of the latest attempt. None if the resource does not contain it.
@@ -115,6 +127,7 @@ class Progress:
     restart_pending: bool = False
     driver_kept: bool = False
     driver_expected: bool = False
+    driver_started: bool = False
     driver_read: bool = False
     reason: str | None = None
     driver_name: str | None = None

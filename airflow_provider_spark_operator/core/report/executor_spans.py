@@ -4,11 +4,10 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from enum import StrEnum
 from typing import Final
 
 from ..dialects.dialect import dialect_of
-from ..dialects.progress import Progress
+from ..dialects.progress import ExecutorState, Progress
 from ..kubernetes import pods
 from ..kubernetes.json_object import KubernetesObject
 from ..kubernetes.times import read_first_time, read_last_time
@@ -20,17 +19,6 @@ _STOPPED: Final = frozenset({0, 143})
 _MANY: Final = 2**31
 _NUMBER: Final = re.compile(r"-exec-([0-9]{1,9})$")
 _POD_NAME: Final = re.compile(r"[a-z0-9][a-z0-9.-]*-exec-[0-9]+")
-
-
-class ExecutorState(StrEnum):
-    """The known state of an executor."""
-
-    PENDING = "Pending"
-    RUNNING = "Running"
-    ENDED = "Ended"
-    FAILED = "Failed"
-    UNKNOWN = "Unknown"
-    """The pod no longer exists, and nothing shows how the executor ended."""
 
 
 @dataclass(frozen=True)
@@ -52,13 +40,6 @@ class ExecutorSpan:
     detail: str = ""
 
 
-# The words of Kubeflow's status.
-_WORDS: Final[Mapping[str, ExecutorState]] = {
-    "PENDING": ExecutorState.PENDING,
-    "RUNNING": ExecutorState.RUNNING,
-    "COMPLETED": ExecutorState.ENDED,
-    "FAILED": ExecutorState.FAILED,
-}
 # Events of the kubelet about a pod, and of Kubeflow's operator about an application.
 _STARTS: Final = frozenset({"Started", "SparkExecutorRunning"})
 _ENDS: Final[Mapping[str, ExecutorState]] = {
@@ -85,7 +66,7 @@ def list_executor_spans(
     executors = select_executors(resource, all_pods)
     own = {span.name: span for span in map(_read_pod, executors)}
     states = dialect_of(resource.get("apiVersion")).read_executor_states(resource)
-    gone = {name: _read_word(name, word) for name, word in states.items() if name not in own}
+    gone = {name: ExecutorSpan(name, state) for name, state in states.items() if name not in own}
     names = find_pod_names(resource, seen, executors)
     for event in events:
         name = _read_executor_name(event)
@@ -128,10 +109,6 @@ def _read_pod(pod: KubernetesObject) -> ExecutorSpan:
     if begin is None:
         return ExecutorSpan(name, ExecutorState.PENDING)
     return ExecutorSpan(name, ExecutorState.RUNNING, begin)
-
-
-def _read_word(name: str, word: str) -> ExecutorSpan:
-    return ExecutorSpan(name, _WORDS.get(word, ExecutorState.UNKNOWN))
 
 
 def _read_executor_name(event: KubernetesObject) -> str:

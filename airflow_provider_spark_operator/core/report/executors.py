@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from ..dialects.dialect import dialect_of
-from ..dialects.progress import Phase, Progress
+from ..dialects.progress import ExecutorState, Phase, Progress
 from ..kubernetes import pods
 from ..kubernetes.json_object import KubernetesObject
 from ..kubernetes.names import LABEL_APPLICATION_SELECTOR, LABEL_EXECUTOR_ID, LABEL_ROLE, ROLE_EXECUTOR
@@ -46,7 +46,7 @@ def count_executors(
         return ExecutorNumbers(running, wanted)
     states = dialect.read_executor_states(resource)
     if states or seen.phase is not Phase.RUNNING:
-        return ExecutorNumbers(sum(state == "RUNNING" for state in states.values()), wanted)
+        return ExecutorNumbers(sum(state is ExecutorState.RUNNING for state in states.values()), wanted)
     return ExecutorNumbers(None, wanted)
 
 

@@ -7,14 +7,14 @@ from enum import StrEnum
 from itertools import takewhile
 
 from ..dialects.dialect import dialect_of
-from ..dialects.progress import Progress, StateEntry
+from ..dialects.progress import ExecutorState, Progress, StateEntry
 from ..kubernetes import pods
 from ..kubernetes.json_object import KubernetesObject
 from ..kubernetes.names import ROLE_DRIVER
 from ..states.states import TERMINATED, ApplicationState
 from ..verdict.verdict import Outcome
 from .attempts import Attempt, list_attempts
-from .executor_spans import ExecutorSpan, ExecutorState, count_over_time, list_executor_spans
+from .executor_spans import ExecutorSpan, count_over_time, list_executor_spans
 from .executors import select_pods
 from .summary import ApplicationSummary, read_judged_progress, summarize
 

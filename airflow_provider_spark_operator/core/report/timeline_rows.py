@@ -6,10 +6,11 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Final
 
+from ..dialects.progress import ExecutorState
 from ..kubernetes.times import format_duration
 from ..states.states import FAILURE, INITIALIZING, RUNNING, STARTING, ApplicationState
 from .attempts import Attempt, StateSpan
-from .executor_spans import ExecutorSpan, ExecutorState
+from .executor_spans import ExecutorSpan
 from .timeline import Timeline
 
 MAX_EXECUTORS: Final = 20

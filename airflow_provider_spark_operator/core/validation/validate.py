@@ -1,6 +1,6 @@
 """The validation of resources of any kind, for all commands, operators, the webhook and the controller."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Final
 
 from ..kubernetes.names import GROUP
@@ -22,8 +22,8 @@ def validate(document: object) -> list[Problem]:
     """
     if not isinstance(document, Mapping):
         return [Problem("", f"a resource must be an object, not {name_type(document)}")]
-    if problems_of := _find_other_validator(document):
-        return _validate_without_model(document, problems_of)
+    if (problems := _validate_without_model(document)) is not None:
+        return problems
     kind = document.get("kind")
     if kind == "SparkApplication":
         return validate_application(document)
@@ -48,21 +48,18 @@ def validate_without_status(document: object) -> list[Problem]:
     return validate(document)
 
 
-def _find_other_validator(document: Mapping[str, object]) -> Callable[[Mapping[str, object]], list[Problem]] | None:
-    """Return the function that checks a document of a dialect without a model; None for `spark.apache.org`."""
+def _validate_without_model(document: Mapping[str, object]) -> list[Problem] | None:
+    """Return the problems of a document that no model describes; None if there is a model."""
     api_version = document.get("apiVersion")
     if str(api_version).partition("/")[0] == GROUP:
         return None
     # The dialects take as long to import as the models. Most documents do not need them.
     from ..dialects.dialect import dialect_of  # noqa: PLC0415
 
-    return dialect_of(api_version).find_problems
-
-
-def _validate_without_model(
-    document: Mapping[str, object], problems_of: Callable[[Mapping[str, object]], list[Problem]]
-) -> list[Problem]:
+    dialect = dialect_of(api_version)
+    if dialect.has_model:
+        return None
     if problems := find_json_problems(document):
         return problems
     metadata = get_object(document.get("metadata"))
-    return [*problems_of(document), *find_namespace_problems(metadata), *find_metadata_problems(metadata)]
+    return [*dialect.find_problems(document), *find_namespace_problems(metadata), *find_metadata_problems(metadata)]

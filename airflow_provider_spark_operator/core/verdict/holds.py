@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from ..dialects.dialect import APACHE, dialect_of
+from ..dialects.dialect import dialect_of
 from ..dialects.progress import Phase, Progress
 from ..kubernetes import pods
 from ..kubernetes.json_object import KubernetesObject
@@ -102,8 +102,7 @@ def find_held_application(seen: Progress, resource: KubernetesObject) -> Held | 
         return None
     if not (queue or suspends or seen.suspended_by):
         return None
-    # With Kubeflow's operator, Kueue itself sets spec.suspend of the applications in its queues.
-    by_user = suspends and not (queue and dialect is not APACHE)
+    by_user = suspends and not (queue and dialect.suspended_by_kueue)
     return _build_held(resource, by_user, seen.suspended_by, seen.since, seen.message or "")
 
 

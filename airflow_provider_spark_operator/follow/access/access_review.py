@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from ...core.dialects.base import Dialect
 from ...core.dialects.dialect import DIALECTS, dialect_of
-from ...core.dialects.record import Dialect
 from ...core.kubernetes.names import DEFAULT_API_VERSION
 from ...kube.client import KubeClient
 from ...kube.errors import KubeError

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Mapping
 from dataclasses import replace
 
-from ...core.dialects.dialect import APACHE, dialect_of
+from ...core.dialects.dialect import dialect_of
 from ...core.kubernetes.json_object import JsonObject
 from ...core.kubernetes.names import LABEL_CLUSTER_NAME
 from ...core.verdict.driver_facts import read_event_time
@@ -71,4 +71,6 @@ def _build_selector(reference: ApplicationReference) -> str:
     if reference.resource.plural == SPARK_CLUSTERS.plural:
         return f"{LABEL_CLUSTER_NAME}={reference.name}"
     dialect = dialect_of(reference.resource.api_version)
-    return f"{APACHE.application_label}={reference.name}" if dialect is APACHE else f"{_JOB_UID_LABEL}={reference.uid}"
+    if dialect.suspended_by_kueue:  # Kueue has created the Workload
+        return f"{_JOB_UID_LABEL}={reference.uid}"
+    return f"{dialect.application_label}={reference.name}"

@@ -14,7 +14,6 @@ from ...core.kubernetes.pods import get_status
 from ...core.lifecycle.executor_obstacles import describe_executor_wait
 from ...core.log.driver_log import clean_line
 from ...core.log.line_levels import LineLevels
-from ...core.states.states import ApplicationState
 from ...core.verdict.obstacles import describe_pod_wait
 from ...kube.backoff import Backoff
 from ...kube.client import KubeClient
@@ -236,7 +235,7 @@ class Narrator:
         self._driver.resume(resource)
         await self._driver.begin_attempt(seen.attempt)
         # Not earlier: thousands of queued applications would each request their driver pod again and again.
-        if seen.phase is Phase.RUNNING or seen.state == ApplicationState.DRIVER_STARTED:
+        if seen.phase is Phase.RUNNING or seen.driver_started:
             self._driver.start()
 
 

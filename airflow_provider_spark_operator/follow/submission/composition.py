@@ -59,9 +59,7 @@ class Composition:
             generated=self.generated,
         )
         dialect = dialect_of(self.document.get("apiVersion"))
-        parameters, files = ship(
-            _parse_templates(self.parameters), sender, write, can_mount=dialect.mount_files is not None
-        )
+        parameters, files = ship(_parse_templates(self.parameters), sender, write, can_mount=dialect.can_mount_files)
         return compose_application(self.document, parameters, self.settings, files)
 
 

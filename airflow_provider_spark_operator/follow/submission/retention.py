@@ -28,10 +28,10 @@ def build_ttl_patch(document: Mapping[str, Any]) -> JsonObject | None:
     Args:
         document: The stored application.
     """
-    patch_ttl = dialect_of(document.get("apiVersion")).patch_ttl
     wanted = annotations_of(document).get(ANNOTATION_TTL_AFTER_SUCCESS, "")
-    if patch_ttl is None or not wanted.isdecimal() or read_ttl_seconds(document) != DEFAULT_TTL_SECONDS:
+    if not wanted.isdecimal() or read_ttl_seconds(document) != DEFAULT_TTL_SECONDS:
         return None
     if judge_progress(read_progress(document)).outcome is not Outcome.SUCCEEDED:
         return None
-    return {"metadata": {"annotations": {ANNOTATION_TTL_AFTER_SUCCESS: None}}, **patch_ttl(int(wanted))}
+    patch = dialect_of(document.get("apiVersion")).patch_ttl(int(wanted))
+    return patch and {"metadata": {"annotations": {ANNOTATION_TTL_AFTER_SUCCESS: None}}, **patch}

@@ -10,8 +10,8 @@ import pytest
 from airflow_provider_spark_operator.cli import main
 from airflow_provider_spark_operator.cli.applications import suspend
 from airflow_provider_spark_operator.cli.base.exit_codes import ExitCode
+from airflow_provider_spark_operator.core.dialects.base import Dialect
 from airflow_provider_spark_operator.core.dialects.dialect import APACHE, KUBEFLOW
-from airflow_provider_spark_operator.core.dialects.record import Dialect
 from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
 from airflow_provider_spark_operator.crds import build_custom_resource_definitions
 from airflow_provider_spark_operator.follow.submission.suspension import set_suspended

@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from airflow_provider_spark_operator.core.dialects.apache import count_wanted_executors, read_progress
+from airflow_provider_spark_operator.core.dialects.dialect import APACHE
 from airflow_provider_spark_operator.core.dialects.progress import Phase
 from airflow_provider_spark_operator.core.driver.configuration.resource_names import build_attempt_naming
 from airflow_provider_spark_operator.core.lifecycle.transitions import move, move_to_next_attempt
@@ -33,18 +33,18 @@ def build_document(status: ApplicationStatus, **modifiers: Any) -> dict[str, Any
 @pytest.mark.parametrize("state", sorted(ApplicationState))
 def test_every_state_has_a_phase(state: ApplicationState) -> None:
     expected = next((phase for phase, states in PHASES.items() if state in states), Phase.STOPPING)
-    assert read_progress(build_document(build_status_at(state))).phase is expected
+    assert APACHE.read_progress(build_document(build_status_at(state))).phase is expected
 
 
 def test_application_without_status_is_submitted() -> None:
-    seen = read_progress(build_application_document())
+    seen = APACHE.read_progress(build_application_document())
     assert (seen.state, seen.phase, seen.attempt, seen.history) == ("Submitted", Phase.WAITING, 0, ())
     assert seen.application_id is None
 
 
 def test_progress_contains_state_history_and_driver_of_status() -> None:
     status = move(build_status(S.DRIVER_REQUESTED), S.FAILED, NOW, "Exit code 1.", {"phase": "Failed"})
-    seen = read_progress(build_document(status))
+    seen = APACHE.read_progress(build_document(status))
     assert (seen.state, seen.since, seen.message) == ("Failed", NOW, "Exit code 1.")
     assert [entry.state for entry in seen.history] == ["Submitted", "DriverRequested", "Failed"]
     assert seen.driver_status == {"phase": "Failed"}
@@ -53,7 +53,7 @@ def test_progress_contains_state_history_and_driver_of_status() -> None:
 
 def test_driver_status_is_kept_after_release() -> None:
     status = move(build_status(S.DRIVER_REQUESTED), S.FAILED, NOW, "", {"phase": "Failed"})
-    assert read_progress(build_document(move(status, S.RESOURCE_RELEASED, NOW, ""))).driver_status == {
+    assert APACHE.read_progress(build_document(move(status, S.RESOURCE_RELEASED, NOW, ""))).driver_status == {
         "phase": "Failed"
     }
 
@@ -61,31 +61,32 @@ def test_driver_status_is_kept_after_release() -> None:
 def test_new_attempt_omits_driver_status_of_previous_attempt() -> None:
     first = move(build_status(S.DRIVER_REQUESTED), S.FAILED, NOW, "", {"phase": "Failed"})
     second = move_to_next_attempt(first, AttemptInfo(id=1), NOW, "", trim=False)
-    seen = read_progress(build_document(second))
+    seen = APACHE.read_progress(build_document(second))
     assert (seen.attempt, seen.driver_status, seen.application_id) == (1, None, "pi-1")
 
 
 @pytest.mark.parametrize(("digits", "counts"), [(18, True), (19, False)])
 def test_history_key_with_too_many_digits_is_dropped(digits: int, counts: bool) -> None:
     record = {"currentStateSummary": "Failed", "lastTransitionTime": "2026-01-01T00:00:00Z"}
-    shown = read_progress({"status": {"currentState": record, "stateTransitionHistory": {"1" * digits: record}}})
+    shown = APACHE.read_progress({"status": {"currentState": record, "stateTransitionHistory": {"1" * digits: record}}})
     assert bool(shown.history) is counts
 
 
 def test_driver_status_that_is_not_an_object_is_dropped() -> None:
     record = {"currentStateSummary": "Failed", "lastObservedDriverStatus": "Failed"}
-    assert read_progress({"status": {"currentState": record}}).driver_status is None
+    assert APACHE.read_progress({"status": {"currentState": record}}).driver_status is None
 
 
 def test_long_name_results_in_hashed_application_id() -> None:
     name = "a-very-long-application-name-that-exceeds-the-limit-x1"
     document = {"metadata": {"name": name, "namespace": "ns1"}, "status": {"currentState": {}}}
-    assert read_progress(document).application_id == "a-very-lo-3via6l8k2bnnzxfokmh79w1acy2gf6tlj5nq"
+    assert APACHE.read_progress(document).application_id == "a-very-lo-3via6l8k2bnnzxfokmh79w1acy2gf6tlj5nq"
 
 
 def test_configured_application_id_is_read() -> None:
     assert (
-        read_progress(build_document(build_status_at(S.FAILED), conf={"spark.app.id": "mine"})).application_id == "mine"
+        APACHE.read_progress(build_document(build_status_at(S.FAILED), conf={"spark.app.id": "mine"})).application_id
+        == "mine"
     )
 
 
@@ -103,7 +104,7 @@ def test_configured_application_id_is_read() -> None:
 )
 def test_restart_is_pending_if_policy_allows_it(state: ApplicationState, policy: str | None, pending: bool) -> None:
     restart = {"restartPolicy": policy} if policy else None
-    assert read_progress(build_document(build_status_at(state), restart=restart)).restart_pending is pending
+    assert APACHE.read_progress(build_document(build_status_at(state), restart=restart)).restart_pending is pending
 
 
 def test_history_is_sorted_by_number() -> None:
@@ -111,7 +112,7 @@ def test_history_is_sorted_by_number() -> None:
         str(number): {"currentStateSummary": f"State{number}", "lastTransitionTime": "2026-01-01T00:00:00.1Z"}
         for number in (10, 9, 2)
     }
-    seen = read_progress({"status": {"stateTransitionHistory": {**history, "x": {}}}})
+    seen = APACHE.read_progress({"status": {"stateTransitionHistory": {**history, "x": {}}}})
     assert [entry.state for entry in seen.history] == ["State2", "State9", "State10"]
     assert seen.history[0].time == datetime(2026, 1, 1, 0, 0, 0, 100_000, tzinfo=UTC)
 
@@ -128,13 +129,13 @@ def test_history_is_sorted_by_number() -> None:
     ids=repr,
 )
 def test_unknown_status_is_waiting(status: dict[str, Any] | list[Any] | None) -> None:
-    seen = read_progress({"metadata": {}, "status": status})
+    seen = APACHE.read_progress({"metadata": {}, "status": status})
     assert (seen.phase, seen.since, seen.attempt) == (Phase.WAITING, None, 0)
 
 
 def test_time_without_offset_is_utc() -> None:
     record = {"currentStateSummary": "Failed", "lastTransitionTime": "2026-01-01T00:00:00"}
-    assert read_progress({"status": {"currentState": record}}).since == datetime(2026, 1, 1, tzinfo=UTC)
+    assert APACHE.read_progress({"status": {"currentState": record}}).since == datetime(2026, 1, 1, tzinfo=UTC)
 
 
 @pytest.mark.parametrize(
@@ -148,7 +149,7 @@ def test_time_without_offset_is_utc() -> None:
     ],
 )
 def test_number_of_wanted_executors_depends_on_spec(conf: dict[str, Any], wanted: int) -> None:
-    assert count_wanted_executors({"spec": {"sparkConf": conf}}) == wanted
+    assert APACHE.count_wanted_executors({"spec": {"sparkConf": conf}}) == wanted
 
 
 @pytest.mark.parametrize(
@@ -164,7 +165,7 @@ def test_number_of_wanted_executors_depends_on_spec(conf: dict[str, Any], wanted
 )
 def test_driver_pod_has_the_name_that_the_controller_gives_it(conf: dict[str, str], name: str | None) -> None:
     application = build_document(build_status_at(S.RUNNING_HEALTHY), conf=conf)
-    assert read_progress(application).driver_name == name
+    assert APACHE.read_progress(application).driver_name == name
     if name:
         parsed = parse_application(application)
         assert build_attempt_naming(parsed.namespace, parsed.name, 0, parsed.spec.spark_conf).pod_name == name
@@ -178,4 +179,4 @@ def test_driver_pod_has_the_name_that_the_controller_gives_it(conf: dict[str, st
     ],
 )
 def test_property_that_is_null_is_not_set(conf: dict[str, str | None], name: str) -> None:
-    assert read_progress(build_document(build_status_at(S.RUNNING_HEALTHY), conf=conf)).driver_name == name
+    assert APACHE.read_progress(build_document(build_status_at(S.RUNNING_HEALTHY), conf=conf)).driver_name == name

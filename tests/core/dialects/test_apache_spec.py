@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
+from airflow_provider_spark_operator.core.dialects.base import Dialect
 from airflow_provider_spark_operator.core.dialects.dialect import APACHE, DIALECTS
-from airflow_provider_spark_operator.core.dialects.record import Dialect
 from airflow_provider_spark_operator.core.kubernetes.problems import InvalidResource
 
 DOCUMENT = {"spec": {"sparkConf": {"spark.driver.memory": "2g", "spark.executor.memory": 3, "spark.x": "y"}}}
@@ -31,7 +31,6 @@ def test_properties_are_read_and_added(dialect: Dialect) -> None:
 
 
 def test_time_to_live_is_changed_by_a_patch() -> None:
-    assert APACHE.patch_ttl
     assert APACHE.patch_ttl(5) == {"spec": {"applicationTolerations": {"ttlAfterStopMillis": 5000}}}
 
 
@@ -54,7 +53,6 @@ def test_ui_behind_tls_has_a_secure_url() -> None:
 
 
 def mount(spec: dict[str, Any], *, executors: bool = False) -> dict[str, Any]:
-    assert APACHE.mount_files
     document = APACHE.mount_files({"spec": spec}, "files", {"job.py": "x = 1"}, executors=executors)
     mounted: dict[str, Any] = document["spec"]
     return mounted
@@ -103,3 +101,8 @@ def test_suspension_is_read(suspend: bool | None, expected: bool) -> None:
 
 def test_ingress_without_a_host_has_no_url() -> None:
     assert APACHE.read_ui_url({"spec": {"driverServiceIngressList": [{"ingressSpec": {"rules": [{}]}}]}}) == ""
+
+
+def test_documents_are_described_by_a_model() -> None:
+    assert APACHE.has_model
+    assert APACHE.find_problems({}) == []

@@ -1,8 +1,9 @@
-"""The supported API versions of SparkApplications."""
+"""The attributes of the dialects, and the supported API versions of SparkApplications."""
 
 import pytest
 
-from airflow_provider_spark_operator.core.dialects.dialect import find_api_version_problem
+from airflow_provider_spark_operator.core.dialects.base import Dialect
+from airflow_provider_spark_operator.core.dialects.dialect import DIALECTS, find_api_version_problem
 
 
 @pytest.mark.parametrize("api_version", ["spark.apache.org/v1", "sparkoperator.k8s.io/v1beta2"])
@@ -17,3 +18,11 @@ def test_unknown_api_version_is_reported_with_the_known_ones(api_version: object
     assert str(problem).endswith(f", not {api_version!r}")
     assert "spark.apache.org/v1" in str(problem)
     assert "sparkoperator.k8s.io/v1beta2" in str(problem)
+
+
+@pytest.mark.parametrize("dialect", DIALECTS, ids=lambda dialect: dialect.group)
+def test_dialect_declares_every_attribute(dialect: Dialect) -> None:
+    assert [name for name in Dialect.__annotations__ if not hasattr(dialect, name)] == []
+    assert dialect.ended_states | dialect.healthy_states | dialect.failed_states <= set(dialect.states)
+    assert {dialect.running, dialect.success} <= dialect.healthy_states
+    assert not dialect.healthy_states & dialect.failed_states

@@ -6,18 +6,10 @@ from typing import Any
 
 import pytest
 
-from airflow_provider_spark_operator.core.dialects.dialect import APACHE, KUBEFLOW, dialect_of
-from airflow_provider_spark_operator.core.dialects.dialect import read_progress as progress_of_any
-from airflow_provider_spark_operator.core.dialects.kubeflow import (
-    KubeflowState,
-    count_wanted_executors,
-    find_problems,
-    read_driver_pod_name,
-    read_history,
-    read_progress,
-)
+from airflow_provider_spark_operator.core.dialects.base import Dialect
+from airflow_provider_spark_operator.core.dialects.dialect import APACHE, KUBEFLOW, dialect_of, read_progress
+from airflow_provider_spark_operator.core.dialects.kubeflow import KubeflowState
 from airflow_provider_spark_operator.core.dialects.progress import Phase, find_last_stop, with_driver_status
-from airflow_provider_spark_operator.core.dialects.record import Dialect
 from airflow_provider_spark_operator.core.states import reasons
 from airflow_provider_spark_operator.core.states.states import ApplicationState
 from airflow_provider_spark_operator.core.verdict.unread_end import confirm_end
@@ -73,7 +65,7 @@ def build_restart_policy(kind: str, **policy: int) -> dict[str, Any]:
     ],
 )
 def test_every_state_has_a_phase(state: str, phase: Phase) -> None:
-    seen = read_progress(build_document(state))
+    seen = KUBEFLOW.read_progress(build_document(state))
     assert (seen.state, seen.phase) == (state or "NEW", phase)
 
 
@@ -84,7 +76,7 @@ def test_dialect_contains_every_kubeflow_state() -> None:
 
 @pytest.mark.parametrize("status", [None, {}, [], {"applicationState": "RUNNING"}, {"executionAttempts": True}])
 def test_unknown_status_has_state_new(status: dict[str, Any] | list[Any] | None) -> None:
-    seen = read_progress({"status": status})
+    seen = KUBEFLOW.read_progress({"status": status})
     assert (seen.state, seen.phase, seen.attempt, seen.history) == ("NEW", Phase.WAITING, 0, ())
 
 
@@ -103,26 +95,26 @@ def test_dialect_depends_on_api_version(api_version: str | None, dialect: Dialec
 
 
 def test_progress_is_read_by_dialect_of_resource() -> None:
-    assert progress_of_any(build_document("RUNNING")).state == "RUNNING"
-    assert progress_of_any({"apiVersion": "spark.apache.org/v1"}).state == "Submitted"
+    assert read_progress(build_document("RUNNING")).state == "RUNNING"
+    assert read_progress({"apiVersion": "spark.apache.org/v1"}).state == "Submitted"
 
 
 def test_times_are_read_from_submission_and_termination() -> None:
-    assert read_progress(build_document("SUBMITTED")).since == datetime(2026, 1, 1, tzinfo=UTC)
-    assert read_progress(build_document("FAILING")).since == datetime(2026, 1, 1, 0, 5, tzinfo=UTC)
-    assert read_progress(build_document("RUNNING")).since is None
+    assert KUBEFLOW.read_progress(build_document("SUBMITTED")).since == datetime(2026, 1, 1, tzinfo=UTC)
+    assert KUBEFLOW.read_progress(build_document("FAILING")).since == datetime(2026, 1, 1, 0, 5, tzinfo=UTC)
+    assert KUBEFLOW.read_progress(build_document("RUNNING")).since is None
 
 
 @pytest.mark.parametrize("end", [None, "2025-12-31T23:00:00Z"], ids=["no driver", "driver of an earlier attempt"])
 def test_failed_submission_has_time_of_last_attempt(end: str | None) -> None:
     failed = build_document("FAILED", "failed to run spark-submit: exit status 1")
     failed["status"]["terminationTime"] = end
-    assert read_progress(failed).since == datetime(2026, 1, 1, tzinfo=UTC)
+    assert KUBEFLOW.read_progress(failed).since == datetime(2026, 1, 1, tzinfo=UTC)
 
 
 def test_application_whose_submissions_failed_ended_at_its_termination() -> None:
     failed = build_document("FAILED", "failed to submit spark application: exit status 1")
-    assert read_progress(failed).since == datetime(2026, 1, 1, 0, 5, tzinfo=UTC)
+    assert KUBEFLOW.read_progress(failed).since == datetime(2026, 1, 1, 0, 5, tzinfo=UTC)
 
 
 def test_answer_of_the_api_server_is_cut_from_the_message() -> None:
@@ -133,7 +125,7 @@ def test_answer_of_the_api_server_is_cut_from_the_message() -> None:
         "Received status: Status(apiVersion=v1, code=403, details=StatusDetails(causes=[], group=null, kind=pods)).\n"
         "\tat io.fabric8.kubernetes.client.KubernetesClientException.copyAsCause(KubernetesClientException.java:205)\n"
     )
-    assert read_progress(build_document("SUBMISSION_FAILED", message)).message == (
+    assert KUBEFLOW.read_progress(build_document("SUBMISSION_FAILED", message)).message == (
         "failed to submit spark application: io.fabric8.kubernetes.client.KubernetesClientException: Failure "
         "executing: POST at: https://10.0.0.1/api/v1/namespaces/jobs/pods. "
         "Message: pods is forbidden: exceeded quota: pods"
@@ -141,14 +133,14 @@ def test_answer_of_the_api_server_is_cut_from_the_message() -> None:
 
 
 def test_attempt_is_counted_from_executions() -> None:
-    assert read_progress(build_document("SUBMITTED", executionAttempts=0)).attempt == 0
-    assert read_progress(build_document("SUBMITTED", executionAttempts=3)).attempt == 2
-    assert read_progress(build_document("RUNNING")).application_id == "spark-abc"
+    assert KUBEFLOW.read_progress(build_document("SUBMITTED", executionAttempts=0)).attempt == 0
+    assert KUBEFLOW.read_progress(build_document("SUBMITTED", executionAttempts=3)).attempt == 2
+    assert KUBEFLOW.read_progress(build_document("RUNNING")).application_id == "spark-abc"
 
 
 @pytest.mark.parametrize("state", ["PENDING_RERUN", "INVALIDATING", "SUSPENDING", "SUSPENDED", "RESUMING"])
 def test_restart_is_pending_between_attempts(state: str) -> None:
-    assert read_progress(build_document(state)).restart_pending
+    assert KUBEFLOW.read_progress(build_document(state)).restart_pending
 
 
 @pytest.mark.parametrize(
@@ -168,7 +160,10 @@ def test_restart_is_pending_between_attempts(state: str) -> None:
 def test_restart_after_stop_depends_on_policy_and_remaining_retries(
     state: str, spec: dict[str, Any], executions: int, pending: bool
 ) -> None:
-    assert read_progress(build_document(state, spec=spec, executionAttempts=executions)).restart_pending is pending
+    assert (
+        KUBEFLOW.read_progress(build_document(state, spec=spec, executionAttempts=executions)).restart_pending
+        is pending
+    )
 
 
 @pytest.mark.parametrize(
@@ -181,18 +176,18 @@ def test_restart_after_stop_depends_on_policy_and_remaining_retries(
     ],
 )
 def test_stop_has_meaning_of_apache_state(state: str, meaning: ApplicationState) -> None:
-    stop = find_last_stop(read_progress(build_document(state)).history)
+    stop = find_last_stop(KUBEFLOW.read_progress(build_document(state)).history)
     assert stop is not None
     assert (stop.state, stop.meaning) == (state, meaning)
 
 
 @pytest.mark.parametrize("state", ["SUCCEEDING", "FAILING", "PENDING_RERUN", "SUBMISSION_FAILED", "UNKNOWN", ""])
 def test_outcome_is_waiting_until_application_ends(state: str) -> None:
-    assert judge_progress(read_progress(build_document(state, EXIT_3))).outcome is Outcome.WAITING
+    assert judge_progress(KUBEFLOW.read_progress(build_document(state, EXIT_3))).outcome is Outcome.WAITING
 
 
 def test_completed_application_has_outcome_succeeded() -> None:
-    assert judge_progress(read_progress(build_document("COMPLETED"))).outcome is Outcome.SUCCEEDED
+    assert judge_progress(KUBEFLOW.read_progress(build_document("COMPLETED"))).outcome is Outcome.SUCCEEDED
 
 
 @pytest.mark.parametrize(
@@ -222,7 +217,7 @@ def test_failure_kind_and_reason_are_read_from_message(
     message: str, kind: FailureKind, reason: str, retry_worthy: bool, words: str
 ) -> None:
     document = build_document("FAILED", message)
-    verdict = judge_progress(confirm_end(read_progress(document), document, []))
+    verdict = judge_progress(confirm_end(KUBEFLOW.read_progress(document), document, []))
     assert (verdict.outcome, verdict.failure_kind, verdict.reason) == (Outcome.FAILED, kind, reason)
     assert verdict.retry_worthy is retry_worthy
     assert verdict.sentence.startswith("FAILED: ")
@@ -258,7 +253,7 @@ def test_failure_kind_and_reason_are_read_from_message(
 def test_status_of_kept_driver_pod_explains_failure(
     message: str, driver: dict[str, Any], kind: FailureKind, words: str
 ) -> None:
-    verdict = judge_progress(with_driver_status(read_progress(build_document("FAILED", message)), driver))
+    verdict = judge_progress(with_driver_status(KUBEFLOW.read_progress(build_document("FAILED", message)), driver))
     assert verdict.failure_kind is kind
     assert re.search(words, verdict.sentence)
 
@@ -267,7 +262,7 @@ def test_status_of_kept_driver_pod_explains_failure(
     ("state", "message"), [("COMPLETED", ""), ("RUNNING", ""), ("FAILED", "failed to submit spark application: no")]
 )
 def test_driver_status_is_ignored_if_driver_did_not_fail(state: str, message: str) -> None:
-    seen = read_progress(build_document(state, message))
+    seen = KUBEFLOW.read_progress(build_document(state, message))
     assert with_driver_status(seen, {"phase": "Failed", "reason": "Evicted"}) is seen
 
 
@@ -282,7 +277,7 @@ def test_driver_status_is_ignored_if_driver_did_not_fail(state: str, message: st
     ],
 )
 def test_number_of_wanted_executors_depends_on_spec(spec: dict[str, Any], wanted: int) -> None:
-    assert count_wanted_executors({"spec": spec}) == wanted
+    assert KUBEFLOW.count_wanted_executors({"spec": spec}) == wanted
 
 
 @pytest.mark.parametrize(
@@ -294,7 +289,7 @@ def test_number_of_wanted_executors_depends_on_spec(spec: dict[str, Any], wanted
     ],
 )
 def test_driver_pod_name_is_the_same_in_every_attempt(spec: dict[str, Any], name: str) -> None:
-    assert read_driver_pod_name({"metadata": {"name": "pi"}, "spec": spec}, None) == name
+    assert KUBEFLOW.read_driver_pod_name({"metadata": {"name": "pi"}, "spec": spec}, None) == name
 
 
 VALID: dict[str, Any] = {
@@ -306,7 +301,7 @@ VALID: dict[str, Any] = {
 
 
 def test_complete_document_has_no_problems() -> None:
-    assert find_problems(VALID) == []
+    assert KUBEFLOW.find_problems(VALID) == []
 
 
 @pytest.mark.parametrize(
@@ -329,25 +324,25 @@ def test_complete_document_has_no_problems() -> None:
     ],
 )
 def test_invalid_field_is_reported_with_path(change: dict[str, Any], found: list[str]) -> None:
-    problems = [str(problem) for problem in find_problems({**VALID, **change})]
+    problems = [str(problem) for problem in KUBEFLOW.find_problems({**VALID, **change})]
     assert len(problems) == len(found)
     assert all(problem.startswith(expected) for problem, expected in zip(problems, found, strict=True))
 
 
 def test_grace_period_in_the_template_of_executors_is_a_warning() -> None:
     spec: dict[str, Any] = {**VALID["spec"], "executor": {"template": {"spec": {"terminationGracePeriodSeconds": 60}}}}
-    (found,) = find_problems({**VALID, "spec": spec})
+    (found,) = KUBEFLOW.find_problems({**VALID, "spec": spec})
     assert not found.is_error
     assert "set spec.executor.terminationGracePeriodSeconds" in str(found)
 
 
 def test_application_without_name_has_no_driver_pod_name() -> None:
-    assert read_driver_pod_name({"spec": {}}, None) is None
+    assert KUBEFLOW.read_driver_pod_name({"spec": {}}, None) is None
 
 
 def test_history_of_an_application_that_waits_for_its_next_attempt_has_the_end_of_the_driver() -> None:
     started = datetime(2026, 1, 1, 0, 1, tzinfo=UTC)
-    history = read_history(build_document("PENDING_RERUN"), started)
+    history = KUBEFLOW.read_history(build_document("PENDING_RERUN"), started)
     assert [(entry.state, entry.time) for entry in history] == [
         ("SUBMITTED", datetime(2026, 1, 1, tzinfo=UTC)),
         ("RUNNING", started),

@@ -238,3 +238,7 @@ def test_application_has_no_ui_url() -> None:
 def test_defaults_of_the_webhook_are_written(changes: dict[str, Any], defaults: dict[str, Any]) -> None:
     spec = apply_parameters(build_document(**changes), Parameters())["spec"]
     assert {key: spec[key] for key in defaults} == defaults
+
+
+def test_time_to_live_of_ended_application_is_not_changed() -> None:
+    assert KUBEFLOW.patch_ttl(5) is None

@@ -1,4 +1,4 @@
-"""A third dialect is registered by one record, without changes to other modules."""
+"""A third dialect is registered by one class, without changes to other modules."""
 
 from dataclasses import replace
 

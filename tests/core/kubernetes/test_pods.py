@@ -2,7 +2,7 @@ from datetime import datetime
 
 import pytest
 
-from airflow_provider_spark_operator.core.dialects.apache import read_progress
+from airflow_provider_spark_operator.core.dialects.dialect import read_progress
 from airflow_provider_spark_operator.core.kubernetes import pods
 from airflow_provider_spark_operator.core.lifecycle.application import decide
 from airflow_provider_spark_operator.core.lifecycle.decision import Settings

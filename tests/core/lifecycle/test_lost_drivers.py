@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from airflow_provider_spark_operator.core.dialects.apache import read_progress
+from airflow_provider_spark_operator.core.dialects.dialect import read_progress
 from airflow_provider_spark_operator.core.kubernetes import pods
 from airflow_provider_spark_operator.core.kubernetes.json_object import KubernetesObject
 from airflow_provider_spark_operator.core.lifecycle.application import decide

@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from airflow_provider_spark_operator.core.dialects.apache import read_progress
+from airflow_provider_spark_operator.core.dialects.dialect import read_progress
 from airflow_provider_spark_operator.core.lifecycle.transitions import sort_records
 from airflow_provider_spark_operator.core.lifecycle.unreadable import refuse_application, refuse_cluster
 from airflow_provider_spark_operator.core.models.cluster_status import ClusterState, ClusterStateRecord

@@ -1,6 +1,6 @@
 import pytest
 
-from airflow_provider_spark_operator.core.dialects.apache import read_progress
+from airflow_provider_spark_operator.core.dialects.dialect import read_progress
 from airflow_provider_spark_operator.core.dialects.progress import get_log_lines
 from airflow_provider_spark_operator.core.lifecycle.transitions import move, replace_message
 from airflow_provider_spark_operator.core.log.driver_log import LONGEST, append_lines, redact, split_lines

@@ -2,8 +2,9 @@ from typing import Any
 
 import pytest
 
+from airflow_provider_spark_operator.core.dialects.progress import ExecutorState
 from airflow_provider_spark_operator.core.kubernetes.names import LABEL_APPLICATION_NAME
-from airflow_provider_spark_operator.core.report.executor_spans import ExecutorSpan, ExecutorState, count_over_time
+from airflow_provider_spark_operator.core.report.executor_spans import ExecutorSpan, count_over_time
 from airflow_provider_spark_operator.core.report.timeline import Mark, MarkKind, Timeline, build_timeline
 from airflow_provider_spark_operator.core.verdict.verdict import Outcome
 from tests.core.report.documents import (

@@ -6,7 +6,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from airflow_provider_spark_operator.core.report.executor_spans import ExecutorSpan, ExecutorState, count_over_time
+from airflow_provider_spark_operator.core.dialects.progress import ExecutorState
+from airflow_provider_spark_operator.core.report.executor_spans import ExecutorSpan, count_over_time
 from airflow_provider_spark_operator.core.report.timeline import Timeline, build_timeline
 from airflow_provider_spark_operator.core.report.timeline_picture import draw_timeline
 from airflow_provider_spark_operator.core.report.timeline_rows import (

@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from airflow_provider_spark_operator.core.dialects.apache import read_progress
+from airflow_provider_spark_operator.core.dialects.dialect import read_progress
 from airflow_provider_spark_operator.core.lifecycle.application import decide
 from airflow_provider_spark_operator.core.lifecycle.decision import Settings
 from airflow_provider_spark_operator.core.lifecycle.observation import Observed, Refused

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from airflow_provider_spark_operator.core.dialects.apache import read_progress
+from airflow_provider_spark_operator.core.dialects.dialect import read_progress
 from airflow_provider_spark_operator.core.dialects.dialect import read_progress as read_any_progress
 from airflow_provider_spark_operator.core.dialects.progress import StateEntry
 from airflow_provider_spark_operator.follow.access.pods import ExecutorCount

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from airflow_provider_spark_operator.core.dialects.apache import read_progress
+from airflow_provider_spark_operator.core.dialects.dialect import read_progress
 from airflow_provider_spark_operator.core.log.driver_log import split_lines
 from airflow_provider_spark_operator.core.states.states import ApplicationState
 from airflow_provider_spark_operator.core.verdict.verdict import judge_progress
