@@ -72,7 +72,7 @@ def compose_manifest(
             download_from=download_from,
             stamp=stamp,
         )
-        return compose(composition)
+        return compose_in_airflow(composition)
 
 
 def _check_settings(settings: TaskSettings, upload_to: str | None, download_from: str | None) -> None:
@@ -100,7 +100,7 @@ def _read(source: Any, noun: str) -> Any:
     return source
 
 
-def compose(composition: Composition) -> JsonObject:
+def compose_in_airflow(composition: Composition) -> JsonObject:
     """Return the application. Reads its files, and uploads those that it cannot contain.
 
     Raises:

@@ -50,11 +50,11 @@ class Fingerprint:
     """Digests of the content of a configuration and its files. They reveal no secret.
 
     Attributes:
-        place: The digest of everything that determines the cluster and how to connect to it.
+        connection: The digest of everything that determines the cluster and how to connect to it.
         credentials: The digest of the credentials.
     """
 
-    place: str
+    connection: str
     credentials: str
 
 

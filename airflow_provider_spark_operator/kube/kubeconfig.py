@@ -99,10 +99,10 @@ class Choice:
         Raises:
             Malformed: The name of a file is not a string.
         """
-        place = digest_files([self.cluster.get_path("certificate-authority")])
+        authority = digest_files([self.cluster.get_path("certificate-authority")])
         credentials = digest_files(self.user.get_path(key) for key in ("tokenFile", "client-certificate", "client-key"))
         return Fingerprint(
-            place=digest(dict(self.cluster.content), place, self.namespace, *settings),
+            connection=digest(dict(self.cluster.content), authority, self.namespace, *settings),
             credentials=digest(dict(self.user.content), credentials),
         )
 

@@ -144,7 +144,7 @@ def _describe_change(old: Link, new: Link) -> str:
     if old.server != new.server:
         return f"the server changed from {old.server} to {new.server}"
     changed = {
-        "a new certificate authority or new settings": old.fingerprint.place != new.fingerprint.place,
+        "a new certificate authority or new settings": old.fingerprint.connection != new.fingerprint.connection,
         "new credentials": old.fingerprint.credentials != new.fingerprint.credentials,
     }
     return f"{', and '.join(name for name, has in changed.items() if has)}, for {new.server}"

@@ -229,7 +229,7 @@ class _Scope:
 
     def read_place(self) -> str:
         """Return a value that changes when the client connects to another server."""
-        return self.client.links.current.fingerprint.place
+        return self.client.links.current.fingerprint.connection
 
     async def list(self) -> ObjectList:
         return await self.client.list(

@@ -104,8 +104,8 @@ class ManagedCluster:
 
     def compute_fingerprint(self, location: ClusterLocation, *settings: object) -> Fingerprint:
         """Return digests of the address and the identity. A new token is not a change of the identity."""
-        place = digest(self.key, location.server, location.authority, *settings)
-        return Fingerprint(place=place, credentials=digest(self.key))
+        connection = digest(self.key, location.server, location.authority, *settings)
+        return Fingerprint(connection=connection, credentials=digest(self.key))
 
     async def open(self, location: ClusterLocation) -> Access:
         """Open the access to the cluster, with a token that is valid now.

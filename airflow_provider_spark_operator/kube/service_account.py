@@ -34,9 +34,9 @@ def open_service_account(folder: Path = FOLDER) -> Access:
 
 def compute_fingerprint(*settings: object, folder: Path = FOLDER) -> Fingerprint:
     """Return digests of everything that `open_service_account` reads, and of `settings`."""
-    place = digest_files([folder / "ca.crt", folder / "namespace"])
+    files = digest_files([folder / "ca.crt", folder / "namespace"])
     return Fingerprint(
-        place=digest(os.environ.get(_HOST), os.environ.get(_PORT), place, *settings),
+        connection=digest(os.environ.get(_HOST), os.environ.get(_PORT), files, *settings),
         credentials=digest(digest_files([folder / "token"])),
     )
 

@@ -277,7 +277,7 @@ class Transport:
             if not _may_be_outdated(error) or not await self._renew(link, error) or not _had_no_effect(error):
                 raise
             renewed = self.links.current
-            if _is_continuation(call) and renewed.fingerprint.place != link.fingerprint.place:
+            if _is_continuation(call) and renewed.fingerprint.connection != link.fingerprint.connection:
                 raise
         await links.enter_async_context(renewed.hold())
         with translate_errors(call, renewed, total_seconds):

@@ -27,7 +27,7 @@ from ..follow.submission.stamp import TaskStamp
 from ..follow.submission.submit import Submission
 from ..hooks.errors import fail_if_invalid
 from ..hooks.loop import LoopThread
-from ..hooks.manifest import compose
+from ..hooks.manifest import compose_in_airflow
 from ..links.link_target import build_link_target
 from ..links.spark_application import LINKS
 from ..links.url import push_links, push_xcoms
@@ -235,7 +235,7 @@ class ApplicationRun:
             generated=program.render_files(stamp) if program else (),
             stamp=stamp,
         )
-        document = compose(composition)
+        document = compose_in_airflow(composition)
         dialect = dialect_of(document.get("apiVersion"))
         tries.record_growth(dialect.read_memory(document), growth, task.retry_policy, self._context)
         notice = describe_restarts(document, task.retries or 0, task.restarts) if is_first_try else None

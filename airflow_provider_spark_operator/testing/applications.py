@@ -7,7 +7,7 @@ from ..core.dialects.dialect import dialect_of
 from ..core.kubernetes.json_object import JsonObject
 from ..core.kubernetes.names import DRIVER_CONTAINER, EXECUTOR_CONTAINER, LABEL_ROLE, ROLE_DRIVER, ROLE_EXECUTOR
 from ..core.states.states import SuspendReason
-from .lives import StateChange, find_life
+from .dialect_states import StateChange, find_states
 from .log import Log
 from .pods import build_ended_container, build_running_container
 from .target import ScriptTarget
@@ -29,7 +29,7 @@ class Application:
     def __init__(self, cluster: ScriptTarget, document: JsonObject) -> None:
         self._cluster = cluster
         self._dialect = dialect_of(document["apiVersion"])
-        self._life = find_life(self._dialect)
+        self._states = find_states(self._dialect)
         self.document = document
         self.name: str = document["metadata"]["name"]
         self.namespace: str = document["metadata"]["namespace"]
@@ -79,7 +79,7 @@ class Application:
                 application from its queue.
             message: Message of the state. If None, the state has no message.
         """
-        first, *others = self._life.suspended
+        first, *others = self._states.suspended
         self.enter(first, message=message, suspend_reason=reason)
         self.log.end()
         self.delete_driver()
@@ -94,7 +94,7 @@ class Application:
         self.attempt += 1
         self.driver = self._name_driver()
         self.log = self._cluster.logs[self.namespace, self.driver] = Log(self.uid)
-        self.enter(*self._life.resuming, message=message)
+        self.enter(*self._states.resuming, message=message)
 
     def start(self, executors: int = 0) -> None:
         """Run: create a running driver and executors, and enter the states up to the running state.
@@ -103,13 +103,13 @@ class Application:
             executors: Number of executors, all ready. The default is 0.
         """
         # The operator has already written the first state of another attempt.
-        self.enter(*(self._life.waiting[-1:] if self.attempt else self._life.waiting))
+        self.enter(*(self._states.waiting[-1:] if self.attempt else self._states.waiting))
         self.start_driver(executors)
-        self.enter(*self._life.running)
+        self.enter(*self._states.running)
 
     def succeed(self) -> None:
         """End successfully. Call `start` first."""
-        first, *others = self._life.succeeding
+        first, *others = self._states.succeeding
         self.enter(first, driver=self.end_driver(0))
         self.enter(*others)
 
@@ -121,7 +121,7 @@ class Application:
             reason: Reason of the driver container, for example "OOMKilled". The default is "Error".
             message: Message of the application, for the user.
         """
-        first, *others = self._life.failing
+        first, *others = self._states.failing
         self.enter(first, message=message, driver=self.end_driver(exit_code, reason=reason))
         self.enter(*others)
 
@@ -184,7 +184,7 @@ class Application:
         return self._dialect.read_driver_pod_name(self.document, identifier) or ""
 
     def _write(self, change: StateChange) -> None:
-        self._cluster.write_status(self.namespace, self.name, lambda old: self._life.write(old, change))
+        self._cluster.write_status(self.namespace, self.name, lambda old: self._states.write(old, change))
 
     def _name_executor(self, number: int) -> str:
         return f"{self.name}-{self.uid[:8]}-exec-{number}"

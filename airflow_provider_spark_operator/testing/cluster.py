@@ -19,7 +19,7 @@ from ..core.dialects.progress import Phase
 from ..core.kubernetes.json_object import JsonObject
 from ..hooks.loop import LoopThread
 from .applications import Application, Script, succeed
-from .lives import find_life
+from .dialect_states import find_states
 from .resources import ScriptedResources
 from .spark_clusters import ScriptedSparkCluster, SparkClusterScript, come_up
 
@@ -55,8 +55,8 @@ class ScriptedCluster:
         self.cluster_script: SparkClusterScript = come_up
         self.dialect = dialect
         self.store = Store()
-        self._life = find_life(dialect)
-        self._definitions = definitions or self._life.definitions()
+        self._states = find_states(dialect)
+        self._definitions = definitions or self._states.definitions()
         kinds = KindRegistry(self.store)
         self.resources = ScriptedResources(self.store, kinds, dialect.group)
         self.logs = self.resources.logs
@@ -119,7 +119,7 @@ class ScriptedCluster:
             "apiVersion": f"{self.dialect.group}/{self.dialect.versions[0]}",
             "kind": "SparkApplication",
             "metadata": {"name": name, "namespace": NAMESPACE, **metadata},
-            "spec": dict(self._life.example),
+            "spec": dict(self._states.example),
         }
         return dict(self.do(lambda: self.store.create(self.kind, NAMESPACE, document)))
 
@@ -186,7 +186,7 @@ class ScriptedCluster:
         Raises:
             TimeoutError: No application is in the state after a minute.
         """
-        self.wait_until(lambda: any(self._life.read_state(item) == state for item in self._applications()))
+        self.wait_until(lambda: any(self._states.read_state(item) == state for item in self._applications()))
 
     def wait_for_end(self) -> None:
         """Wait until all applications have ended.

@@ -29,7 +29,7 @@ from airflow_provider_spark_operator.kube.resources import (
     ResourceType,
 )
 from airflow_provider_spark_operator.operators.spark_application import SparkApplicationOperator
-from airflow_provider_spark_operator.testing.lives import StateChange, find_life
+from airflow_provider_spark_operator.testing.dialect_states import StateChange, find_states
 from tests.airflow.real_run import DEADLINE_SECONDS, run_real_dag
 from tests.contract.token_webhook import TokenWebhook, serve_webhook
 from tests.task import TaskInstance, run
@@ -96,10 +96,10 @@ class Scene:
 
     async def enter(self, *states: str) -> None:
         """Write states of the application `report`, as its operator does."""
-        life = find_life(APACHE)
+        dialect = find_states(APACHE)
         document = await self.admin.get(SPARK_APPLICATIONS, "report", self.namespace)
         for state in states:
-            life.write(document, StateChange(state))
+            dialect.write(document, StateChange(state))
         await self.admin.replace(SPARK_APPLICATIONS, "report", self.namespace, document, subresource="status")
 
     async def run_task(self) -> Any:
@@ -242,7 +242,7 @@ async def test_task_waits_longer_than_its_tokens_are_valid(scene: Scene) -> None
     used = len(scene.webhook.used)
     await scene.until(lambda: len(scene.webhook.used) >= used + 2)
     assert not task.done()
-    await scene.enter(*find_life(APACHE).succeeding)
+    await scene.enter(*find_states(APACHE).succeeding)
     assert await task == "report"
 
 
@@ -250,7 +250,7 @@ async def test_rejected_token_is_replaced_while_a_task_waits(scene: Scene) -> No
     task = await scene.start_task()
     scene.webhook.revoke()
     await scene.until(lambda: bool(scene.webhook.rejected))
-    await scene.enter(*find_life(APACHE).succeeding)
+    await scene.enter(*find_states(APACHE).succeeding)
     assert await task == "report"
     assert len(scene.webhook.used) > len(set(scene.webhook.rejected))
 
@@ -326,6 +326,6 @@ async def test_triggerer_reads_the_connections_from_the_database(scene: Scene, t
         await airflow.until(lambda: airflow.has_noted_end("report"))
         # The worker and the triggerer are processes with their own tokens.
         await airflow.until(lambda: len(scene.webhook.used) >= 2)
-        life = find_life(APACHE)
-        await scene.enter(*life.waiting, *life.running, *life.succeeding)
+        dialect = find_states(APACHE)
+        await scene.enter(*dialect.waiting, *dialect.running, *dialect.succeeding)
         assert await airflow.wait_for_end() == {"report": "success"}

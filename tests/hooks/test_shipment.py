@@ -15,7 +15,7 @@ from airflow_provider_spark_operator.core.validation.application import validate
 from airflow_provider_spark_operator.follow.submission import shipment
 from airflow_provider_spark_operator.follow.submission.composition import Composition
 from airflow_provider_spark_operator.follow.submission.shipment import FileUnavailable, Sender, UploadFailed
-from airflow_provider_spark_operator.hooks.manifest import compose, write_object
+from airflow_provider_spark_operator.hooks.manifest import compose_in_airflow, write_object
 from tests.cluster import Cluster, succeed
 from tests.operators.tasks import operator
 from tests.task import TaskInstance, run
@@ -185,7 +185,7 @@ def test_failure_is_translated_for_tasks(
         upload_to=f"file://{tmp_path}/bucket",
     )
     with pytest.raises(AirflowException, match=message) as raised:
-        compose(composition)
+        compose_in_airflow(composition)
     assert type(raised.value) is error
 
 

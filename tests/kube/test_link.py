@@ -273,9 +273,9 @@ async def test_fingerprint_separates_place_and_credentials_without_secrets(tmp_p
     assert (await read_configuration(access)).fingerprint == before
     token.write_text("secret-two")
     renewed = (await read_configuration(access)).fingerprint
-    assert (renewed.place == before.place, renewed.credentials == before.credentials) == (True, False)
+    assert (renewed.connection == before.connection, renewed.credentials == before.credentials) == (True, False)
     authority.write_text("two")
-    assert (await read_configuration(access)).fingerprint.place != before.place
+    assert (await read_configuration(access)).fingerprint.connection != before.connection
     assert "secret" not in repr(await read_configuration(access))
 
 

@@ -150,7 +150,7 @@ async def test_cluster_that_moved_is_found_again(api: ScriptedApi, cloud: Cloud)
         assert await client.get(PODS, "a", "jobs") == POD
         assert client.server == api.url
     after = await read_configuration(ClusterAccess(managed=managed))
-    assert after.fingerprint.place != before.fingerprint.place
+    assert after.fingerprint.connection != before.fingerprint.connection
 
 
 async def test_address_is_not_read_for_each_failed_request(cloud: Cloud, monkeypatch: pytest.MonkeyPatch) -> None:

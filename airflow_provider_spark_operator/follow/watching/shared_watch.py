@@ -122,7 +122,7 @@ async def _leave(hubs: list[_SharedHub], shared: _SharedHub) -> None:
 
 def _find_joinable(hubs: list[_SharedHub], source: str, latest: Fingerprint) -> _SharedHub | None:
     same = [one for one in hubs if one.fingerprint == latest]
-    renewed = [one for one in hubs if one.source == source and one.fingerprint.place == latest.place]
+    renewed = [one for one in hubs if one.source == source and one.fingerprint.connection == latest.connection]
     return next(iter(same or renewed), None)
 
 

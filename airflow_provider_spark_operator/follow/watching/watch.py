@@ -110,7 +110,7 @@ class WatchHub:
         """Yield the contents of the application, possibly repeated or out of order, until it is deleted."""
         # This function reports the outage and not the watch, because Airflow shows a log line to the task in whose
         # context it is written.
-        place = self.fingerprint.place
+        connection = self.fingerprint.connection
         with self._open_mailbox(reference) as mailbox:
             outage = OutageLog(str(reference), report, mailbox.tolerance)
             while True:
@@ -127,11 +127,11 @@ class WatchHub:
                 if content.needs_recheck:
                     # Only a live read can distinguish a deletion from a watch that lags behind.
                     current = await self._read(reference, mailbox, outage)
-                    if current is None and place != self.fingerprint.place:
+                    if current is None and connection != self.fingerprint.connection:
                         raise _build_not_found(reference, self.client.server)
                     if current is None:
                         return
-                    place = self.fingerprint.place
+                    connection = self.fingerprint.connection
                     yield current
 
     async def read(self, resource: ResourceType, name: str, namespace: str) -> JsonObject | None:

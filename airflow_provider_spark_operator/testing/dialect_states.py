@@ -36,7 +36,7 @@ class StateChange:
 
 
 @dataclass(frozen=True)
-class Life:
+class DialectStates:
     """The states of one dialect, and how its operator writes them.
 
     Attributes:
@@ -64,17 +64,17 @@ class Life:
     example: Mapping[str, Any]
 
 
-def find_life(dialect: Dialect) -> Life:
-    """Return the life of the applications of a dialect.
+def find_states(dialect: Dialect) -> DialectStates:
+    """Return the states of the applications of a dialect.
 
     Raises:
         ValueError: The module does not describe the dialect.
     """
-    life = _LIVES.get(dialect.group)
-    if life is None:
-        supported = ", ".join(_LIVES)
+    states = _STATES.get(dialect.group)
+    if states is None:
+        supported = ", ".join(_STATES)
         raise ValueError(f"ScriptedCluster does not support SparkApplications of {dialect.group}. Use {supported}")
-    return life
+    return states
 
 
 def _write_apache(document: JsonObject, change: StateChange) -> JsonObject:
@@ -128,8 +128,8 @@ def _describe_driver(driver: Mapping[str, Any]) -> str | None:
     return None
 
 
-_LIVES: Final[Mapping[str, Life]] = {
-    APACHE.group: Life(
+_STATES: Final[Mapping[str, DialectStates]] = {
+    APACHE.group: DialectStates(
         waiting=(ApplicationState.SUBMITTED, ApplicationState.DRIVER_REQUESTED),
         running=(ApplicationState.DRIVER_STARTED, ApplicationState.DRIVER_READY, ApplicationState.RUNNING_HEALTHY),
         succeeding=(ApplicationState.SUCCEEDED, ApplicationState.RESOURCE_RELEASED),
@@ -141,7 +141,7 @@ _LIVES: Final[Mapping[str, Life]] = {
         definitions=build_custom_resource_definitions,
         example={"mainClass": "A", "jars": "local:///a.jar", "runtimeVersions": {"sparkVersion": "4.3.0"}},
     ),
-    KUBEFLOW.group: Life(
+    KUBEFLOW.group: DialectStates(
         waiting=(KubeflowState.SUBMITTED,),
         running=(KubeflowState.RUNNING,),
         succeeding=(KubeflowState.SUCCEEDING, KubeflowState.COMPLETED),
