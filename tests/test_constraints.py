@@ -20,6 +20,7 @@ OFFICIAL = {
         "apache-airflow-providers-amazon": "9.8.0",
         "apache-airflow-providers-cncf-kubernetes": "10.5.0",
         "apache-airflow-providers-google": "15.1.0",
+        "click": "8.2.1",
         "cryptography": "42.0.8",
         "fsspec": "2025.5.1",
         "gcsfs": "2025.5.1",
@@ -30,7 +31,6 @@ OFFICIAL = {
         "pyyaml": "6.0.2",
         "rich": "13.9.4",
         "s3fs": "2025.5.1",
-        "typer": "0.16.0",
     },
     "3.1 or newer": {
         "adlfs": "2025.8.0",
@@ -39,6 +39,7 @@ OFFICIAL = {
         "apache-airflow-providers-cncf-kubernetes": "10.11.1",
         "apache-airflow-providers-google": "19.2.0",
         "apache-airflow-providers-microsoft-azure": "12.10.0",
+        "click": "8.3.1",
         "cryptography": "42.0.8",
         "fsspec": "2025.12.0",
         "gcsfs": "2025.12.0",
@@ -49,7 +50,6 @@ OFFICIAL = {
         "pyyaml": "6.0.3",
         "rich": "13.9.4",
         "s3fs": "2025.12.0",
-        "typer": "0.21.0",
     },
 }
 # Not in the constraint files: Airflow itself, this repository, and the runtime of the local

@@ -1,4 +1,4 @@
-"""The installed program, with the typer, click and rich of the environment: `make airflow-versions` has older ones."""
+"""The installed program, with the click and rich of the environment: `make airflow-versions` has older ones."""
 
 import subprocess
 import sysconfig

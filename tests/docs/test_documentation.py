@@ -10,6 +10,7 @@ import yaml
 from airflow.sdk import DAG, BaseOperator
 
 from airflow_provider_spark_operator.cli.base.exit_codes import MEANINGS, ExitCode
+from airflow_provider_spark_operator.cli.options.declaration import VerbOption
 from airflow_provider_spark_operator.cli.program.catalogue import VERBS, Verb
 from airflow_provider_spark_operator.core.kubernetes.problems import filter_errors
 from airflow_provider_spark_operator.core.states import reasons
@@ -97,9 +98,9 @@ DEFAULTS = [
     pytest.param(verb.name, each.opts[-1], each.default, each.help, id=f"{verb.name} {each.opts[-1]}")
     for verb in TABLED
     for each in list_parameters(verb)
-    if each.param_type_name == "option"
+    if isinstance(each, VerbOption)
     and not CLUSTER_OPTIONS & set(each.opts)
-    and (each.default not in (None, False) or "(default: " in each.help)
+    and (isinstance(each.default, str) or "(default: " in str(each.help))
 ]
 
 

@@ -7,8 +7,6 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Annotated, TypeAlias
 
-import typer
-
 from ...core.kubernetes.times import format_duration
 from ...core.verdict.verdict import FailureKind, Outcome
 from ...follow.access.errors import ApplicationDeleted
@@ -24,16 +22,16 @@ from ..base.ages import check_duration
 from ..base.errors import print_error, print_note
 from ..base.exit_codes import ExitCode
 from ..base.program_name import get_program_name
+from ..options.declaration import Parameter
 from ..output.progress_line import show_progress
 from ..output.terminal import Terminal
 
 Timeout: TypeAlias = Annotated[
     str | None,
-    typer.Option(
-        "--timeout",
-        metavar="DURATION",
-        callback=check_duration,
-        help="stop waiting after this time, for example 90s or 2h; the exit code is then 4 (default: no limit)",
+    Parameter(
+        "--timeout DURATION",
+        "stop waiting after this time, for example 90s or 2h; the exit code is then 4 (default: no limit)",
+        check=check_duration,
     ),
 ]
 

@@ -4,8 +4,6 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Annotated
 
-import typer
-
 from ...core.dialects.dialect import list_ended_states
 from ...core.dialects.progress import Phase
 from ...core.kubernetes.json_object import JsonObject
@@ -20,6 +18,7 @@ from ..base.ages import check_age, parse_duration
 from ..base.cluster_client import run_with_client
 from ..base.errors import print_error, print_note
 from ..base.exit_codes import ExitCode
+from ..options.declaration import Parameter
 from ..options.options import AllNamespaces, Context, Kubeconfig, Namespace, Selector
 from ..options.state_words import list_state_words, require_states
 from .named_applications import act_on_applications, list_applications
@@ -65,27 +64,25 @@ class _Criteria:
 def run(
     older_than: Annotated[
         str,
-        typer.Option(
-            "--older-than",
-            metavar="DURATION",
-            callback=check_age,
-            help="only applications that ended at least this long ago, for example 7d (required)",
+        Parameter(
+            "--older-than DURATION",
+            "only applications that ended at least this long ago, for example 7d (required)",
+            check=check_age,
         ),
     ],
     state: Annotated[
         list[str] | None,
-        typer.Option(
-            "--state",
-            metavar="STATE",
-            callback=require_states(_OUTCOMES, list_ended_states()),
-            autocompletion=lambda: list_state_words(_OUTCOMES, list_ended_states()),
-            help="only applications with this outcome (succeeded or failed) or in this state, for example "
+        Parameter(
+            "--state STATE",
+            "only applications with this outcome (succeeded or failed) or in this state, for example "
             "ResourceReleased; can be repeated",
+            check=require_states(_OUTCOMES, list_ended_states()),
+            complete=lambda *_: list_state_words(_OUTCOMES, list_ended_states()),
         ),
     ] = None,
     selector: Selector = None,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="check and print what would be deleted, and delete nothing")
+        bool, Parameter("--dry-run", "check and print what would be deleted, and delete nothing")
     ] = False,
     context: Context = None,
     kubeconfig: Kubeconfig = None,

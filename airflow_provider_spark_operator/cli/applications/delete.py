@@ -5,8 +5,6 @@ from contextlib import suppress
 from datetime import timedelta
 from typing import Annotated
 
-import typer
-
 from ...core.kubernetes.json_object import JsonObject
 from ...follow.access.errors import DeletionStuck
 from ...follow.access.reference import ApplicationReference
@@ -20,6 +18,7 @@ from ..base.errors import CommandError, print_note
 from ..base.exit_codes import ExitCode
 from ..base.object_names import require_applications
 from ..options.completers import complete_applications
+from ..options.declaration import Parameter
 from ..options.options import Context, Kubeconfig, Namespace, Selector
 from .named_applications import act_on_applications, act_on_names, list_applications
 
@@ -38,27 +37,17 @@ spark-operator delete --all -n jobs --dry-run
 def run(
     names: Annotated[
         list[str] | None,
-        typer.Argument(
-            metavar="NAME…",
-            callback=require_applications,
-            autocompletion=complete_applications,
-            help="names of the applications",
-        ),
+        Parameter("NAME…", "names of the applications", check=require_applications, complete=complete_applications),
     ] = None,
     selector: Selector = None,
-    every: Annotated[bool, typer.Option("--all", help="all applications in the namespace")] = False,
+    every: Annotated[bool, Parameter("--all", "all applications in the namespace")] = False,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="check and print what would be deleted, and delete nothing")
+        bool, Parameter("--dry-run", "check and print what would be deleted, and delete nothing")
     ] = False,
-    wait: Annotated[bool, typer.Option("--wait", help="wait until the applications no longer exist")] = False,
+    wait: Annotated[bool, Parameter("--wait", "wait until the applications no longer exist")] = False,
     timeout: Annotated[
         str,
-        typer.Option(
-            "--timeout",
-            metavar="DURATION",
-            callback=check_duration,
-            help="stop waiting after this time; the exit code is then 4",
-        ),
+        Parameter("--timeout DURATION", "stop waiting after this time; the exit code is then 4", check=check_duration),
     ] = "5m",
     context: Context = None,
     kubeconfig: Kubeconfig = None,

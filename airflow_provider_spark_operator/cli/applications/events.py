@@ -4,8 +4,6 @@ import asyncio
 from collections.abc import Sequence
 from typing import Annotated, Final
 
-import typer
-
 from ...core.kubernetes.json_object import JsonObject
 from ...core.report.summary import has_ended
 from ...core.report.timeline import build_timeline
@@ -18,6 +16,7 @@ from ...kube.resources import EVENTS
 from ..base.cluster_client import run_with_client
 from ..base.errors import CommandError, print_error, print_note
 from ..base.exit_codes import ExitCode
+from ..options.declaration import Parameter
 from ..options.options import TABLE, ApplicationName, Context, EventOutput, Kubeconfig, Namespace
 from ..output.resource_list import open_list
 from ..output.row_printer import RowPrinter
@@ -40,9 +39,7 @@ _WIDTHS: Final = (9, 7, 20, 30, 0)
 
 def run(
     name: ApplicationName,
-    follow: Annotated[
-        bool, typer.Option("-f", "--follow", help="print new events until the application has ended")
-    ] = False,
+    follow: Annotated[bool, Parameter("-f --follow", "print new events until the application has ended")] = False,
     output: EventOutput = TABLE,
     namespace: Namespace = None,
     context: Context = None,

@@ -4,8 +4,6 @@ from contextlib import aclosing
 from enum import StrEnum
 from typing import Annotated
 
-import typer
-
 from ...core.dialects.progress import Phase
 from ...core.verdict.verdict import Outcome
 from ...follow.access.find import list_served_kinds
@@ -16,6 +14,7 @@ from ..base.ages import check_age, parse_duration
 from ..base.cluster_client import run_with_client
 from ..base.errors import print_error, print_note
 from ..base.exit_codes import ExitCode
+from ..options.declaration import Parameter
 from ..options.options import TABLE, AllNamespaces, Context, Kubeconfig, Namespace, Output, Selector
 from ..options.state_words import list_state_words, require_states
 from ..output.resource_list import open_list
@@ -53,45 +52,35 @@ class Failure(StrEnum):
 def run(
     state: Annotated[
         list[str] | None,
-        typer.Option(
-            "--state",
-            metavar="STATE",
-            callback=require_states(_WORDS),
-            autocompletion=lambda: list_state_words(_WORDS),
-            help="only applications with this state (for example RunningHealthy), phase (waiting, running, stopping, "
+        Parameter(
+            "--state STATE",
+            "only applications with this state (for example RunningHealthy), phase (waiting, running, stopping, "
             "ended) or outcome (succeeded, failed); can be repeated",
+            check=require_states(_WORDS),
+            complete=lambda *_: list_state_words(_WORDS),
         ),
     ] = None,
     failure: Annotated[
         Failure | None,
-        typer.Option(
-            "--failure",
-            metavar="KIND",
-            help="only applications that failed for this kind of cause: application, infrastructure or scheduling",
+        Parameter(
+            "--failure KIND",
+            "only applications that failed for this kind of cause: application, infrastructure or scheduling",
         ),
     ] = None,
     older_than: Annotated[
         str | None,
-        typer.Option(
-            "--older-than",
-            metavar="AGE",
-            callback=check_age,
-            help="only those created longer ago than this, for example 7d (in `cleanup`, the age counts from the end)",
+        Parameter(
+            "--older-than AGE",
+            "only those created longer ago than this, for example 7d (in `cleanup`, the age counts from the end)",
+            check=check_age,
         ),
     ] = None,
     younger_than: Annotated[
         str | None,
-        typer.Option(
-            "--younger-than",
-            metavar="AGE",
-            callback=check_age,
-            help="only those created more recently than this, for example 90m",
-        ),
+        Parameter("--younger-than AGE", "only those created more recently than this, for example 90m", check=check_age),
     ] = None,
     selector: Selector = None,
-    watch: Annotated[
-        bool, typer.Option("-w", "--watch", help="keep running, and print each application that changes")
-    ] = False,
+    watch: Annotated[bool, Parameter("-w --watch", "keep running, and print each application that changes")] = False,
     output: Output = TABLE,
     all_namespaces: AllNamespaces = False,
     namespace: Namespace = None,

@@ -7,26 +7,24 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import Annotated, Any, TypeAlias
 
-import typer
-
 from ...kube.client import KubeClient
 from ...kube.errors import KubeError
 from ...kube.port_forward import PortForwardError, forward_connection
 from ..base.errors import CommandError, print_error
 from ..base.exit_codes import ExitCode
+from ..options.declaration import Parameter
 
 _LOOPBACK = "127.0.0.1"
 _RETRY_SECONDS = 2
 
 LocalPort: TypeAlias = Annotated[
     int | None,
-    typer.Option(
-        "--port",
-        metavar="PORT",
-        min=0,
-        max=65535,
-        help="local port; 0 for a free one (default: the usual port of the web interface, or a free one if another "
+    Parameter(
+        "--port PORT",
+        "local port; 0 for a free one (default: the usual port of the web interface, or a free one if another "
         "program uses it)",
+        at_least=0,
+        at_most=65535,
     ),
 ]
 

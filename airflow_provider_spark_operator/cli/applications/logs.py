@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated, Final
 
-import typer
-
 from ...core.dialects.dialect import dialect_of, read_progress
 from ...core.kubernetes.json_object import JsonObject
 from ...core.report.attempts import list_attempts
@@ -34,6 +32,7 @@ from ..base.cluster_client import run_with_client
 from ..base.errors import CommandError, print_note
 from ..base.exit_codes import ExitCode
 from ..options.completers import complete_executors
+from ..options.declaration import Parameter
 from ..options.options import ApplicationName, Context, Kubeconfig, Namespace, require_text
 from ..output.output import open_console
 from .application_end import print_continuation
@@ -134,52 +133,42 @@ def run(
     name: ApplicationName,
     follow: Annotated[
         bool,
-        typer.Option(
-            "-f",
-            "--follow",
-            help="print new lines until the application ends, also those of later attempts; with --executor, until "
+        Parameter(
+            "-f --follow",
+            "print new lines until the application ends, also those of later attempts; with --executor, until "
             "the current driver ends",
         ),
     ] = False,
     executor: Annotated[
         str | None,
-        typer.Option(
-            "--executor",
-            metavar="N|all",
-            autocompletion=complete_executors,
-            callback=require_text,
-            help="the log of one executor (its number or its pod), or the logs of all executors (default: the driver)",
+        Parameter(
+            "--executor N|all",
+            "the log of one executor (its number or its pod), or the logs of all executors (default: the driver)",
+            complete=complete_executors,
+            check=require_text,
         ),
     ] = None,
-    all_pods: Annotated[bool, typer.Option("--all-pods", help="the logs of the driver and of all executors")] = False,
-    previous: Annotated[bool, typer.Option("--previous", help="the log of the attempt before the latest one")] = False,
+    all_pods: Annotated[bool, Parameter("--all-pods", "the logs of the driver and of all executors")] = False,
+    previous: Annotated[bool, Parameter("--previous", "the log of the attempt before the latest one")] = False,
     attempt: Annotated[
         int | None,
-        typer.Option(
-            "--attempt",
-            metavar="N",
-            min=1,
-            help="the log of this attempt; the first is 1, and its driver pod is NAME-0-driver (default: the latest)",
+        Parameter(
+            "--attempt N",
+            "the log of this attempt; the first is 1, and its driver pod is NAME-0-driver (default: the latest)",
+            at_least=1,
         ),
     ] = None,
     since: Annotated[
         str | None,
-        typer.Option(
-            "--since",
-            metavar="DURATION",
-            callback=check_duration,
-            help="only lines that are newer than this, for example 10m (default: all lines)",
+        Parameter(
+            "--since DURATION",
+            "only lines that are newer than this, for example 10m (default: all lines)",
+            check=check_duration,
         ),
     ] = None,
     tail: Annotated[
         int | None,
-        typer.Option(
-            "--tail",
-            metavar="N",
-            min=0,
-            max=_MAX_LINES,
-            help="only the last N lines of each log (default: all lines)",
-        ),
+        Parameter("--tail N", "only the last N lines of each log (default: all lines)", at_least=0, at_most=_MAX_LINES),
     ] = None,
     context: Context = None,
     kubeconfig: Kubeconfig = None,

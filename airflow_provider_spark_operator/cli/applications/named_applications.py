@@ -5,8 +5,6 @@ from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from typing import Annotated, TypeAlias
 
-import typer
-
 from ...core.kubernetes.json_object import JsonObject
 from ...follow.access.find import find_application, list_served_kinds
 from ...follow.access.reference import ApplicationReference
@@ -17,6 +15,7 @@ from ..base.errors import CommandError, print_error
 from ..base.exit_codes import ExitCode
 from ..base.object_names import require_applications
 from ..options.completers import complete_applications
+from ..options.declaration import Parameter
 
 # Requests that run at the same time.
 _CONCURRENT = 8
@@ -28,12 +27,7 @@ Act: TypeAlias = Callable[[ApplicationReference, JsonObject], Awaitable[str]]
 
 ApplicationNames: TypeAlias = Annotated[
     list[str],
-    typer.Argument(
-        metavar="NAME…",
-        callback=require_applications,
-        autocompletion=complete_applications,
-        help="names of the applications",
-    ),
+    Parameter("NAME…", "names of the applications", check=require_applications, complete=complete_applications),
 ]
 
 

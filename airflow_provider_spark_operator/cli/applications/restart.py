@@ -6,8 +6,6 @@ from contextlib import suppress
 from datetime import timedelta
 from typing import Annotated, Any
 
-import typer
-
 from ...core.dialects.dialect import read_progress
 from ...core.dialects.progress import Phase
 from ...core.kubernetes.json_object import JsonObject
@@ -29,6 +27,7 @@ from ..base.cluster_client import run_with_client
 from ..base.errors import CommandError, print_error, print_note
 from ..base.exit_codes import ExitCode
 from ..base.program_name import get_program_name
+from ..options.declaration import Parameter
 from ..options.options import ApplicationName, Context, DocumentFormat, Kubeconfig, Namespace
 from ..output.log_records import show_warnings
 from ..output.output import print_documents
@@ -53,26 +52,24 @@ def run(
     name: ApplicationName,
     assignments: Annotated[
         list[str] | None,
-        typer.Option(
-            "--set",
-            metavar="PATH=VALUE",
-            callback=check_assignments,
-            help="change a field of the application; the value is read as YAML, or literally if the field is a "
+        Parameter(
+            "--set PATH=VALUE",
+            "change a field of the application; the value is read as YAML, or literally if the field is a "
             "string; null removes the field; can be repeated",
+            check=check_assignments,
         ),
     ] = None,
-    wait: Annotated[bool, typer.Option("--wait", help="wait until the new application ends")] = False,
+    wait: Annotated[bool, Parameter("--wait", "wait until the new application ends")] = False,
     follow: Annotated[
-        bool, typer.Option("-f", "--follow", help="wait until the new application ends, and print the driver's log")
+        bool, Parameter("-f --follow", "wait until the new application ends, and print the driver's log")
     ] = False,
     timeout: Timeout = None,
     deletion_timeout: Annotated[
         str,
-        typer.Option(
-            "--deletion-timeout",
-            metavar="DURATION",
-            callback=check_duration,
-            help="stop waiting for the deletion of the old application after this time; the exit code is then 4",
+        Parameter(
+            "--deletion-timeout DURATION",
+            "stop waiting for the deletion of the old application after this time; the exit code is then 4",
+            check=check_duration,
         ),
     ] = "5m",
     context: Context = None,

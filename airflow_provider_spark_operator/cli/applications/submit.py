@@ -2,8 +2,6 @@
 
 from typing import Annotated, Any
 
-import typer
-
 from ...core.kubernetes.json_object import JsonObject
 from ...follow.access.errors import NameTaken
 from ...follow.submission.submit import submit
@@ -13,6 +11,7 @@ from ..base.ages import parse_duration
 from ..base.cluster_client import run_with_client
 from ..base.errors import CommandError, print_note
 from ..base.exit_codes import ExitCode
+from ..options.declaration import Parameter
 from ..options.options import Context, Kubeconfig, Namespace
 from ..output.log_records import show_warnings
 from ..submission.parameter_options import add_parameter_options, read_parameter_values
@@ -58,9 +57,9 @@ def run(
     arguments: ProgramArguments = None,
     name: NewName = None,
     assignments: Assignments = None,
-    wait: Annotated[bool, typer.Option("--wait", help="wait until the application ends")] = False,
+    wait: Annotated[bool, Parameter("--wait", "wait until the application ends")] = False,
     follow: Annotated[
-        bool, typer.Option("-f", "--follow", help="wait until the application ends, and print the driver's log")
+        bool, Parameter("-f --follow", "wait until the application ends, and print the driver's log")
     ] = False,
     timeout: Timeout = None,
     api_version: ApiVersion = None,

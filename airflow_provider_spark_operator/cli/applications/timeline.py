@@ -7,7 +7,6 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Annotated, Final
 
-import typer
 from rich.text import Text
 
 from ...core.kubernetes.times import format_duration
@@ -21,6 +20,7 @@ from ..base.cluster_client import run_with_client
 from ..base.errors import CommandError, print_error, print_note
 from ..base.exit_codes import ExitCode
 from ..base.streams import is_unicode
+from ..options.declaration import Parameter
 from ..options.options import ApplicationName, Context, Kubeconfig, Namespace, require_text
 from ..output.output import clean_cell, open_console
 
@@ -38,8 +38,7 @@ _STANDARD_OUTPUT: Final = "-"
 def run(
     name: ApplicationName,
     svg: Annotated[
-        str | None,
-        typer.Option("--svg", metavar="FILE", callback=require_text, help="draw an SVG picture; - is standard output"),
+        str | None, Parameter("--svg FILE", "draw an SVG picture; - is standard output", check=require_text)
     ] = None,
     namespace: Namespace = None,
     context: Context = None,

@@ -5,8 +5,6 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated, Final
 
-import typer
-
 from ...core.dialects.dialect import DIALECTS
 from ...core.kubernetes.json_object import JsonObject
 from ...core.kubernetes.names import LABEL_ROLE, ROLE_DRIVER, ROLE_EXECUTOR
@@ -23,6 +21,7 @@ from ..base.errors import CommandError, print_note
 from ..base.exit_codes import ExitCode
 from ..base.object_names import require_application
 from ..options.completers import complete_applications
+from ..options.declaration import Parameter
 from ..options.options import AllNamespaces, Context, Kubeconfig, Namespace, PodSelector
 from ..output.output import print_table
 
@@ -61,16 +60,14 @@ class _Row:
 def run(
     name: Annotated[
         str | None,
-        typer.Argument(
-            metavar="NAME",
-            callback=require_application,
-            autocompletion=complete_applications,
-            help="name of an application whose pods are shown (default: all applications)",
+        Parameter(
+            "NAME",
+            "name of an application whose pods are shown (default: all applications)",
+            check=require_application,
+            complete=complete_applications,
         ),
     ] = None,
-    sort_by: Annotated[
-        SortKey, typer.Option("--sort-by", metavar="KEY", help="order of the rows: name, cores or memory")
-    ] = SortKey.NAME,
+    sort_by: Annotated[SortKey, Parameter("--sort-by KEY", "order of the rows: name, cores or memory")] = SortKey.NAME,
     selector: PodSelector = None,
     all_namespaces: AllNamespaces = False,
     namespace: Namespace = None,

@@ -4,8 +4,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Annotated
 
-import typer
-
 from ...core.dialects.dialect import dialect_of
 from ...follow.access.find import find_application
 from ...follow.access.reference import ApplicationReference
@@ -15,6 +13,7 @@ from ..base.ages import parse_duration
 from ..base.cluster_client import run_with_client
 from ..base.errors import CommandError
 from ..base.exit_codes import ExitCode
+from ..options.declaration import Parameter
 from ..options.options import ApplicationName, Context, Kubeconfig, Namespace
 from ..options.state_words import list_state_words, require_states
 from .application_end import Timeout, Wait, wait_and_report
@@ -32,13 +31,12 @@ def run(
     name: ApplicationName,
     states: Annotated[
         list[str] | None,
-        typer.Option(
-            "--for",
-            metavar="STATE",
-            callback=require_states(),
-            autocompletion=lambda: list_state_words(),
-            help="wait until the application is, or has been, in this state, for example RunningHealthy; can be "
+        Parameter(
+            "--for STATE",
+            "wait until the application is, or has been, in this state, for example RunningHealthy; can be "
             "repeated to wait for the first of several states (default: wait for the end)",
+            check=require_states(),
+            complete=lambda *_: list_state_words(),
         ),
     ] = None,
     timeout: Timeout = None,

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from typing import Final
 from zoneinfo import ZoneInfo
 
-import typer
+import click
 
 from ...core.kubernetes.times import format_duration
 
@@ -24,19 +24,19 @@ def parse_duration(text: str) -> timedelta:
     """Return a duration such as `90s`, `15m`, `2h30m` or `7d`. A number without a unit is in seconds: `90`, `0.5`.
 
     Raises:
-        typer.BadParameter: The text is not a duration, or is too long.
+        click.BadParameter: The text is not a duration, or is too long.
     """
     try:
         return timedelta(seconds=float(text)) if _SECONDS.fullmatch(text) else timedelta(**_split_units(text))
     except OverflowError:
-        raise typer.BadParameter(f"invalid duration {text!r}: too long") from None
+        raise click.BadParameter(f"invalid duration {text!r}: too long") from None
 
 
 def _split_units(text: str) -> dict[str, int]:
     """Return the number of each unit of a duration.
 
     Raises:
-        typer.BadParameter: The text is not a duration.
+        click.BadParameter: The text is not a duration.
     """
     numbers: dict[str, int] = {}
     digits = ""
@@ -50,7 +50,7 @@ def _split_units(text: str) -> dict[str, int]:
             numbers.clear()
             break
     if digits or not numbers:
-        raise typer.BadParameter(f"invalid duration {text!r}: write for example 90s, 15m, 2h30m or 7d")
+        raise click.BadParameter(f"invalid duration {text!r}: write for example 90s, 15m, 2h30m or 7d")
     return numbers
 
 
@@ -61,11 +61,11 @@ def check_age(text: str | None) -> str | None:
     needs no unit.
 
     Raises:
-        typer.BadParameter: The text is not a duration, is too long, or has no unit.
+        click.BadParameter: The text is not a duration, is too long, or has no unit.
     """
     if text is not None and _SECONDS.fullmatch(text) and float(text):
         number = text if text.isdecimal() else "7"
-        raise typer.BadParameter(f"{text!r} has no unit: write for example {number}m, {number}h or {number}d")
+        raise click.BadParameter(f"{text!r} has no unit: write for example {number}m, {number}h or {number}d")
     return check_duration(text)
 
 
@@ -73,7 +73,7 @@ def check_duration(text: str | None) -> str | None:
     """Return the value of an option that `parse_duration` accepts.
 
     Raises:
-        typer.BadParameter: The text is not a duration, or is too long.
+        click.BadParameter: The text is not a duration, or is too long.
     """
     if text is not None:
         parse_duration(text)
@@ -84,10 +84,10 @@ def check_limit(text: str | None) -> str | None:
     """Return the value of an option that `parse_duration` accepts and that is greater than 0.
 
     Raises:
-        typer.BadParameter: The text is not a duration, is too long, or is 0.
+        click.BadParameter: The text is not a duration, is too long, or is 0.
     """
     if text is not None and not parse_duration(text):
-        raise typer.BadParameter("must be greater than 0")
+        raise click.BadParameter("must be greater than 0")
     return text
 
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from pathlib import PurePosixPath
 from typing import Final
 
-import typer
+import click
 
 from ...core.kubernetes.kubernetes_names import OBJECT_RULE, is_object_name
 
@@ -26,7 +26,7 @@ def require_object_name(value: str | None) -> str | None:
     """Return the name of an object without its type.
 
     Raises:
-        typer.BadParameter: The name is invalid.
+        click.BadParameter: The name is invalid.
     """
     return None if value is None else _check_name(value)
 
@@ -35,7 +35,7 @@ def require_application(value: str | None) -> str | None:
     """Return the name of an application: NAME, or `sparkapplication.GROUP/NAME` if the value contains a group.
 
     Raises:
-        typer.BadParameter: The name is invalid, or the type is not an application.
+        click.BadParameter: The name is invalid, or the type is not an application.
     """
     return None if value is None else _normalize(value, _APPLICATION, "SparkApplication")
 
@@ -44,7 +44,7 @@ def require_cluster(value: str | None) -> str | None:
     """Return the name of a SparkCluster, without its type.
 
     Raises:
-        typer.BadParameter: The name is invalid, or the type is not a SparkCluster.
+        click.BadParameter: The name is invalid, or the type is not a SparkCluster.
     """
     return None if value is None else _normalize(value, _CLUSTER, "SparkCluster").rpartition("/")[2]
 
@@ -70,7 +70,7 @@ def _normalize(value: str, words: Sequence[str], kind: str) -> str:
     word, _, group = resource_type.lower().partition(".")
     group = _VERSION.sub("", group, count=1)
     if word not in words or (group and not _is_known(group)):
-        raise typer.BadParameter(f"{value!r} is not the name of a {kind}: use NAME or {words[0]}/NAME")
+        raise click.BadParameter(f"{value!r} is not the name of a {kind}: use NAME or {words[0]}/NAME")
     return f"{words[0]}.{group}/{_check_name(name)}" if group else _check_name(name)
 
 
@@ -83,5 +83,5 @@ def _is_known(group: str) -> bool:
 
 def _check_name(name: str) -> str:
     if not is_object_name(name):
-        raise typer.BadParameter(f"invalid object name {name!r}: {OBJECT_RULE}")
+        raise click.BadParameter(f"invalid object name {name!r}: {OBJECT_RULE}")
     return name

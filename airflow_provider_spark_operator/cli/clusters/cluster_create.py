@@ -5,8 +5,6 @@ import logging
 from datetime import timedelta
 from typing import Annotated
 
-import typer
-
 from ...core.kubernetes.json_object import JsonObject
 from ...core.kubernetes.problems import InvalidResource
 from ...core.kubernetes.times import format_duration
@@ -24,6 +22,7 @@ from ..base.cluster_client import run_with_client
 from ..base.errors import CommandError, print_error, print_note
 from ..base.exit_codes import ExitCode
 from ..files.documents import DocumentError, read_documents
+from ..options.declaration import Parameter
 from ..options.options import Context, Kubeconfig, Namespace, require_text
 
 EXAMPLES = """
@@ -33,19 +32,11 @@ spark-operator cluster create analytics.yaml --wait
 
 
 def run(
-    path: Annotated[
-        str,
-        typer.Argument(metavar="FILE", callback=require_text, help="file with one SparkCluster; - for standard input"),
-    ],
-    wait: Annotated[bool, typer.Option("--wait", help="wait until the master and the workers are ready")] = False,
+    path: Annotated[str, Parameter("FILE", "file with one SparkCluster; - for standard input", check=require_text)],
+    wait: Annotated[bool, Parameter("--wait", "wait until the master and the workers are ready")] = False,
     timeout: Annotated[
         str,
-        typer.Option(
-            "--timeout",
-            metavar="DURATION",
-            callback=check_duration,
-            help="stop waiting after this time; the exit code is then 4",
-        ),
+        Parameter("--timeout DURATION", "stop waiting after this time; the exit code is then 4", check=check_duration),
     ] = "10m",
     context: Context = None,
     kubeconfig: Kubeconfig = None,

@@ -4,8 +4,6 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Annotated
 
-import typer
-
 from ...core.kubernetes.json_object import JsonObject
 from ...follow.access.find import find_cluster
 from ...follow.access.reference import ApplicationReference
@@ -18,6 +16,7 @@ from ..base.cluster_client import run_with_client
 from ..base.exit_codes import ExitCode
 from ..base.object_names import require_clusters
 from ..options.completers import complete_clusters
+from ..options.declaration import Parameter
 from ..options.options import Context, Kubeconfig, Namespace
 
 EXAMPLES = """
@@ -28,23 +27,12 @@ spark-operator cluster delete analytics --wait
 
 def run(
     names: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="NAME…",
-            callback=require_clusters,
-            autocompletion=complete_clusters,
-            help="names of the SparkClusters",
-        ),
+        list[str], Parameter("NAME…", "names of the SparkClusters", check=require_clusters, complete=complete_clusters)
     ],
-    wait: Annotated[bool, typer.Option("--wait", help="wait until the SparkClusters no longer exist")] = False,
+    wait: Annotated[bool, Parameter("--wait", "wait until the SparkClusters no longer exist")] = False,
     timeout: Annotated[
         str,
-        typer.Option(
-            "--timeout",
-            metavar="DURATION",
-            callback=check_duration,
-            help="stop waiting after this time; the exit code is then 4",
-        ),
+        Parameter("--timeout DURATION", "stop waiting after this time; the exit code is then 4", check=check_duration),
     ] = "5m",
     context: Context = None,
     kubeconfig: Kubeconfig = None,

@@ -2,8 +2,6 @@
 
 from typing import Annotated
 
-import typer
-
 from ...core.cluster_resources.frame import build_object_name
 from ...core.kubernetes.json_object import JsonObject
 from ...core.kubernetes.names import ROLE_WORKER
@@ -18,6 +16,7 @@ from ..applications.named_applications import format_name
 from ..base.cluster_client import run_with_client
 from ..base.errors import CommandError
 from ..base.exit_codes import ExitCode
+from ..options.declaration import Parameter
 from ..options.options import ClusterName, Context, Kubeconfig, Namespace
 
 EXAMPLES = """
@@ -28,7 +27,7 @@ spark-operator cluster scale analytics 5
 
 def run(
     name: ClusterName,
-    workers: Annotated[int, typer.Argument(metavar="N", min=0, max=100_000, help="new number of workers in total")],
+    workers: Annotated[int, Parameter("N", "new number of workers in total", at_least=0, at_most=100_000)],
     context: Context = None,
     kubeconfig: Kubeconfig = None,
     namespace: Namespace = None,

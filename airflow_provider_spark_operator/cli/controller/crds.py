@@ -2,11 +2,10 @@
 
 from typing import Annotated
 
-import typer
-
 from ...crds import build_custom_resource_definitions
 from ..base.errors import CommandError
 from ..base.exit_codes import ExitCode
+from ..options.declaration import Parameter
 from ..options.options import DocumentFormat, DocumentOutput, require_text
 from ..output.output import print_documents
 
@@ -26,11 +25,11 @@ def _list_kinds() -> list[str]:
 def run(
     kind: Annotated[
         str | None,
-        typer.Option(
-            metavar="K",
-            autocompletion=_list_kinds,
-            callback=require_text,
-            help="print only this kind, for example SparkApplication (default: all)",
+        Parameter(
+            "--kind K",
+            "print only this kind, for example SparkApplication (default: all)",
+            complete=lambda *_: _list_kinds(),
+            check=require_text,
         ),
     ] = None,
     output: DocumentOutput = DocumentFormat.YAML,

@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from enum import StrEnum
 from typing import Annotated
 
-import typer
-
 from ...follow.access.find import list_served_kinds
 from ...kube.client import KubeClient
 from ...kube.connection import ClusterAccess
@@ -17,6 +15,7 @@ from ...kube.resources import ResourceType
 from ..base.cluster_client import run_with_client
 from ..base.errors import print_note
 from ..base.exit_codes import ExitCode
+from ..options.declaration import Parameter
 from ..options.options import Context, Kubeconfig, Namespace, require_text
 from .diagnosis.access import check_access, check_namespace, check_optional_kinds, check_verbs
 from .diagnosis.controllers import check_controllers
@@ -44,15 +43,12 @@ class ReportFormat(StrEnum):
 
 def run(
     service_account: Annotated[
-        str,
-        typer.Option("--service-account", metavar="NAME", callback=require_text, help="service account of the drivers"),
+        str, Parameter("--service-account NAME", "service account of the drivers", check=require_text)
     ] = "spark",
     context: Context = None,
     kubeconfig: Kubeconfig = None,
     namespace: Namespace = None,
-    output: Annotated[
-        ReportFormat, typer.Option("-o", "--output", metavar="table|json", help="format of the report")
-    ] = ReportFormat.TABLE,
+    output: Annotated[ReportFormat, Parameter("-o --output table|json", "format of the report")] = ReportFormat.TABLE,
 ) -> ExitCode:
     """Check everything that an application needs in a cluster, and print how to fix what failed.
 

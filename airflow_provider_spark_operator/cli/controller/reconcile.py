@@ -27,5 +27,5 @@ def run(**options: Any) -> ExitCode:
     return run_controller(ControllerOptions(**options))
 
 
-# typer reads the options from the signature.
+# The command line is built from the signature.
 run.__signature__ = inspect.signature(ControllerOptions)  # type: ignore[attr-defined]

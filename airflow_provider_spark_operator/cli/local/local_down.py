@@ -6,8 +6,6 @@ import signal
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from local_kubernetes.home import LocalClusterError
 from local_kubernetes.home_state import HomeState, read_home
 
@@ -15,6 +13,7 @@ from ..base.ages import check_limit, parse_duration
 from ..base.errors import CommandError, print_note
 from ..base.exit_codes import ExitCode
 from ..base.signals import run_until_signal
+from ..options.declaration import Parameter
 from ..options.options import LOCAL_HOME, LocalHome
 
 _POLL_SECONDS = 0.05
@@ -32,10 +31,10 @@ def run(
     home: LocalHome = LOCAL_HOME,
     timeout: Annotated[
         str,
-        typer.Option(
-            metavar="DURATION",
-            callback=check_limit,
-            help="stop waiting after this time, for example 30s or 5m; the exit code is then 4",
+        Parameter(
+            "--timeout DURATION",
+            "stop waiting after this time, for example 30s or 5m; the exit code is then 4",
+            check=check_limit,
         ),
     ] = "60s",
 ) -> ExitCode:

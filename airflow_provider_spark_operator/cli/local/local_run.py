@@ -11,8 +11,6 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-
 from local_kubernetes.home import LocalClusterError, create_temporary_home
 from local_kubernetes.kubelet.node.images import ImageRule
 from local_kubernetes.log_export import export_logs
@@ -35,6 +33,7 @@ from ..base.ages import check_limit, parse_duration
 from ..base.errors import CommandError, print_error, print_note
 from ..base.exit_codes import ExitCode
 from ..base.signals import run_until_signal
+from ..options.declaration import Parameter
 from ..options.options import ImageRules, LogFormat, LogFormatOption, require_namespace, require_text
 from ..output.log_records import configure_logs
 from ..output.terminal import Terminal
@@ -71,45 +70,39 @@ class _Options:
 def run(
     file: Annotated[
         str,
-        typer.Argument(
-            metavar="FILE",
-            callback=require_text,
-            help="Python script (.py), or a file with the manifest of one SparkApplication; - reads a manifest from "
+        Parameter(
+            "FILE",
+            "Python script (.py), or a file with the manifest of one SparkApplication; - reads a manifest from "
             "standard input",
+            check=require_text,
         ),
     ],
     arguments: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="ARGUMENT…", help="arguments of the script; write -- before arguments that begin with -"
-        ),
+        list[str] | None, Parameter("ARGUMENT…", "arguments of the script; write -- before arguments that begin with -")
     ] = None,
     namespace: Annotated[
         str | None,
-        typer.Option(
-            "-n",
-            "--namespace",
-            metavar="NAMESPACE",
-            callback=require_namespace,
-            help="namespace of a script, or of a manifest that sets none (default: default)",
+        Parameter(
+            "-n --namespace NAMESPACE",
+            "namespace of a script, or of a manifest that sets none (default: default)",
+            check=require_namespace,
         ),
     ] = None,
     logs: Annotated[
         str | None,
-        typer.Option(
-            "--logs",
-            metavar="DIR",
-            callback=require_text,
-            help="new or empty folder for the logs of driver and executors (default: a new folder in "
+        Parameter(
+            "--logs DIR",
+            "new or empty folder for the logs of driver and executors (default: a new folder in "
             "~/.local/state/spark-operator/runs)",
+            check=require_text,
         ),
     ] = None,
     timeout: Annotated[
         str | None,
-        typer.Option(
-            metavar="DURATION",
-            callback=check_limit,
-            help="stop after this time, for example 90s or 10m; the exit code is then 4 (default: no limit)",
+        Parameter(
+            "--timeout DURATION",
+            "stop after this time, for example 90s or 10m; the exit code is then 4 (default: no limit)",
+            check=check_limit,
         ),
     ] = None,
     image: ImageRules = None,

@@ -5,8 +5,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from local_kubernetes.home import LocalClusterError, UnusableHome
 from local_kubernetes.kubeconfig import UnusableKubeconfig, check_kubeconfig, publish_kubeconfig
 from local_kubernetes.kubelet.node.images import ImageRule
@@ -15,6 +13,7 @@ from ...local.cluster import run_cluster
 from ..base.errors import CommandError
 from ..base.exit_codes import ExitCode
 from ..base.signals import run_until_signal
+from ..options.declaration import Parameter
 from ..options.options import LOCAL_HOME, ImageRules, LocalHome, LogFormat, LogFormatOption, require_text
 from ..output.log_records import configure_logs
 from .local_images import parse_image_rules
@@ -44,28 +43,26 @@ class _Options:
 def run(
     home: LocalHome = LOCAL_HOME,
     kubeconfig: Annotated[
-        str | None, typer.Option(metavar="FILE", callback=require_text, help="also write the kubeconfig to FILE")
+        str | None, Parameter("--kubeconfig FILE", "also write the kubeconfig to FILE", check=require_text)
     ] = None,
     image: ImageRules = None,
     keep: Annotated[
         bool,
-        typer.Option(
-            "--keep", help="store the Kubernetes objects in the folder of --home, and load those of an earlier run"
-        ),
+        Parameter("--keep", "store the Kubernetes objects in the folder of --home, and load those of an earlier run"),
     ] = False,
     repair: Annotated[
         bool,
-        typer.Option(
+        Parameter(
             "--repair",
-            help="with --keep: copy DIR/journal to DIR/journal.damaged-1 (or the next free number), then remove the "
+            "with --keep: copy DIR/journal to DIR/journal.damaged-1 (or the next free number), then remove the "
             "damaged records from DIR/journal",
         ),
     ] = False,
     take_over: Annotated[
         bool,
-        typer.Option(
+        Parameter(
             "--take-over",
-            help="with --keep: also manage the stored applications and SparkClusters of another controller that may "
+            "with --keep: also manage the stored applications and SparkClusters of another controller that may "
             "still be running, such as the Apache operator. Stop that controller first",
         ),
     ] = False,

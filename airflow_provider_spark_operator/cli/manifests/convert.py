@@ -8,8 +8,6 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from ...core.convert.document import convert_document
 from ...core.convert.report import Conversion, FieldReport, Outcome, Status
 from ..base.ages import is_time_zone
@@ -17,6 +15,7 @@ from ..base.errors import CommandError, print_error, print_note
 from ..base.exit_codes import ExitCode
 from ..base.streams import escape_controls
 from ..files.documents import STANDARD_INPUT, DocumentError, describe_source, read_documents
+from ..options.declaration import Parameter
 from ..options.options import DocumentFormat, DocumentOutput
 from ..output.output import format_documents, print_documents
 
@@ -56,22 +55,18 @@ class SourceConversion:
 
 
 def run(
-    files: Annotated[
-        list[str],
-        typer.Argument(metavar="FILE|DIR|-…", help="manifests or folders with manifests; - for standard input"),
-    ],
+    files: Annotated[list[str], Parameter("FILE|DIR|-…", "manifests or folders with manifests; - for standard input")],
     output: DocumentOutput = DocumentFormat.YAML,
     output_directory: Annotated[
         str | None,
-        typer.Option(
-            "--output-directory",
-            metavar="DIR",
-            help="folder for the results: a file for each input file, and a DAG file for each "
+        Parameter(
+            "--output-directory DIR",
+            "folder for the results: a file for each input file, and a DAG file for each "
             "ScheduledSparkApplication (default: print the manifests)",
         ),
     ] = None,
     report: Annotated[
-        ReportFormat, typer.Option("--report", metavar="text|json", help="format of the report on standard error")
+        ReportFormat, Parameter("--report text|json", "format of the report on standard error")
     ] = ReportFormat.TEXT,
 ) -> ExitCode:
     """Convert manifests of Kubeflow's operator to `spark.apache.org/v1`.

@@ -6,13 +6,12 @@ from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
 from typing import Annotated
 
-import typer
-
 from ...core.dialects.kubeflow import GROUP, VERSIONS
 from ...core.kubernetes.names import DEFAULT_API_VERSION
 from ..base.errors import CommandError
 from ..base.exit_codes import ExitCode
 from ..files.field_tree import Field, build_kubeflow_tree, build_tree, find_paths
+from ..options.declaration import Parameter
 
 EXAMPLES = """
 # The fields of a SparkApplication
@@ -38,20 +37,15 @@ _WIDTH = 100
 def run(
     field: Annotated[
         str,
-        typer.Argument(
-            metavar="FIELD",
-            help="KIND, KIND.PATH or PATH, for example sparkapp, sparkapp.spec.sparkConf or spec.sparkConf; a PATH "
+        Parameter(
+            "FIELD",
+            "KIND, KIND.PATH or PATH, for example sparkapp, sparkapp.spec.sparkConf or spec.sparkConf; a PATH "
             "without a kind is a field of SparkApplication",
-            show_default=False,
-            autocompletion=lambda: [names[0] for names in _KINDS.values()],
+            complete=lambda *_: [names[0] for names in _KINDS.values()],
         ),
     ],
-    recursive: Annotated[
-        bool, typer.Option("--recursive", help="list the fields of all levels, without descriptions")
-    ] = False,
-    kubeflow: Annotated[
-        bool, typer.Option("--kubeflow", help="explain the SparkApplication of Kubeflow's operator")
-    ] = False,
+    recursive: Annotated[bool, Parameter("--recursive", "list the fields of all levels, without descriptions")] = False,
+    kubeflow: Annotated[bool, Parameter("--kubeflow", "explain the SparkApplication of Kubeflow's operator")] = False,
 ) -> ExitCode:
     """Explain a kind or a field: its type, description, default, allowed values and fields.
 

@@ -4,13 +4,12 @@ import json
 from pathlib import Path
 from typing import Annotated, Final
 
-import typer
-
 from ...core.driver.configuration.uris import is_local
 from ...kube.yaml_text import quote
 from ..base.errors import CommandError, print_note
 from ..base.exit_codes import ExitCode
 from ..base.object_names import derive_name, require_object_name
+from ..options.declaration import Parameter
 from ..options.options import require_text
 
 EXAMPLES = """
@@ -34,34 +33,26 @@ _NAME = "pi"
 
 def run(
     file: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="FILE",
-            callback=require_text,
-            help="new file; without it, the text is printed",
-            show_default=False,
-        ),
+        str | None, Parameter("FILE", "new file; without it, the text is printed", check=require_text)
     ] = None,
     name: Annotated[
         str | None,
-        typer.Option(
-            "--name",
-            metavar="NAME",
-            callback=require_object_name,
-            help="name of the application, or of the task (default: pi, or the name of the script)",
+        Parameter(
+            "--name NAME",
+            "name of the application, or of the task (default: pi, or the name of the script)",
+            check=require_object_name,
         ),
     ] = None,
-    dag: Annotated[bool, typer.Option("--dag", help="a DAG for Airflow instead of a manifest")] = False,
+    dag: Annotated[bool, Parameter("--dag", "a DAG for Airflow instead of a manifest")] = False,
     py_file: Annotated[
         str | None,
-        typer.Option(
-            "--py-file",
-            metavar="FILE",
-            callback=require_text,
-            help="with --dag: the Python script to run, a local file or a URI (default: an example of Spark)",
+        Parameter(
+            "--py-file FILE",
+            "with --dag: the Python script to run, a local file or a URI (default: an example of Spark)",
+            check=require_text,
         ),
     ] = None,
-    kubeflow: Annotated[bool, typer.Option("--kubeflow", help="for Kubeflow's operator")] = False,
+    kubeflow: Annotated[bool, Parameter("--kubeflow", "for Kubeflow's operator")] = False,
 ) -> ExitCode:
     """Print or write a starter manifest, or a starter DAG, with comments.
 

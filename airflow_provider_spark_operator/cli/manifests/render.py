@@ -5,8 +5,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-
 from ...core.driver.attempt import build_attempt
 from ...core.driver.build import build_driver
 from ...core.driver.configuration.resource_names import build_submit_naming
@@ -22,6 +20,7 @@ from ..base.errors import CommandError, print_note
 from ..base.exit_codes import ExitCode
 from ..files.documents import read_application_file
 from ..files.settings_file import read_settings
+from ..options.declaration import Parameter
 from ..options.options import DocumentFormat, DocumentOutput, require_namespace, require_text
 from ..output.output import print_documents
 from ..submission.submission import gather_submission
@@ -42,42 +41,39 @@ spark-operator render --spark-submit -- --master k8s://https://host --deploy-mod
 def run(
     words: Annotated[
         list[str] | None,
-        typer.Argument(
-            metavar="APP.yaml",
-            help="file with one SparkApplication; - reads standard input. With --spark-submit: the arguments of "
+        Parameter(
+            "APP.yaml",
+            "file with one SparkApplication; - reads standard input. With --spark-submit: the arguments of "
             "spark-submit",
-            show_default=False,
         ),
     ] = None,
     namespace: Annotated[
         str | None,
-        typer.Option(
-            "-n",
-            "--namespace",
-            metavar="NAMESPACE",
-            callback=require_namespace,
-            help="namespace of the application if the file sets none (default: default)",
+        Parameter(
+            "-n --namespace NAMESPACE",
+            "namespace of the application if the file sets none (default: default)",
+            check=require_namespace,
         ),
     ] = None,
     attempt: Annotated[
         int | None,
-        typer.Option(
-            metavar="N",
-            min=1,
-            help="number of the attempt; the first is 1 (default: the attempt in the status, or 1)",
+        Parameter(
+            "--attempt N",
+            "number of the attempt; the first is 1 (default: the attempt in the status, or 1)",
+            at_least=1,
         ),
     ] = None,
     config: Annotated[
         str | None,
-        typer.Option(
-            metavar="FILE",
-            callback=require_text,
-            help="settings file of the controller, as for `reconcile --config`. Needed only if the "
+        Parameter(
+            "--config FILE",
+            "settings file of the controller, as for `reconcile --config`. Needed only if the "
             "controller has another operatorName than the default (default: none)",
+            check=require_text,
         ),
     ] = None,
     spark_submit: Annotated[
-        bool, typer.Option("--spark-submit", help="read the arguments after -- as spark-submit does")
+        bool, Parameter("--spark-submit", "read the arguments after -- as spark-submit does")
     ] = False,
     output: DocumentOutput = DocumentFormat.YAML,
 ) -> ExitCode:

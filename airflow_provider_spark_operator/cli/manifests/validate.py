@@ -5,8 +5,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated
 
-import typer
-
 from ...core.kubernetes.problems import Problem, Severity
 from ...core.validation.validate import validate
 from ..base.errors import print_note
@@ -24,6 +22,7 @@ from ..files.documents import (
     read_spark_documents,
     split_list,
 )
+from ..options.declaration import Parameter
 from ..options.options import ReportFormat, ReportOutput
 
 EXAMPLES = """
@@ -89,13 +88,12 @@ class _Report:
 def run(
     files: Annotated[
         list[str],
-        typer.Argument(
-            metavar="FILE|DIR…",
-            help="file with one or more manifests, or folder with such files (.yaml, .yml, .json); - reads standard "
-            "input",
+        Parameter(
+            "FILE|DIR…",
+            "file with one or more manifests, or folder with such files (.yaml, .yml, .json); - reads standard input",
         ),
     ],
-    strict: Annotated[bool, typer.Option("--strict", help="fail also on warnings")] = False,
+    strict: Annotated[bool, Parameter("--strict", "fail also on warnings")] = False,
     output: ReportOutput = ReportFormat.TEXT,
 ) -> ExitCode:
     """Validate the manifests in YAML or JSON files, without a cluster.

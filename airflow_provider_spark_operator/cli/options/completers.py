@@ -3,59 +3,39 @@
 This module imports the client only when a value is completed, because every verb imports the options.
 """
 
+from collections.abc import Callable
 from contextlib import suppress
+from typing import Any
 
-from typer import Context
+import click
 
-
-def complete_contexts(ctx: Context) -> list[str]:
-    """Return the contexts of the kubeconfig."""
-    with suppress(Exception):
-        from .cluster_names import list_contexts  # noqa: PLC0415
-
-        return list_contexts(ctx.params)
-    return []
+from .declaration import Complete
 
 
-def complete_namespaces(ctx: Context) -> list[str]:
-    """Return the namespaces of the cluster."""
-    with suppress(Exception):
-        from .cluster_names import list_namespaces  # noqa: PLC0415
+def _complete(read: Callable[[Any, dict[str, Any]], list[str]]) -> Complete:
+    """Return a completer that calls functions of `cluster_names` with the options on the command line."""
 
-        return list_namespaces(ctx.params)
-    return []
+    def complete(context: click.Context, incomplete: str) -> list[str]:
+        kind, slash, _ = incomplete.rpartition("/")
+        with suppress(Exception):
+            from . import cluster_names  # noqa: PLC0415
 
+            # An argument that precedes an option without a value is not parsed.
+            options = {"name": next(iter(context.args), "")} | {k: v for k, v in context.params.items() if v}
+            # Names get the type of the incomplete word: `sparkapplication/pi` for `sparkapplication/p`.
+            return [f"{kind}{slash}{name}" for name in read(cluster_names, options)]
+        return []
 
-def complete_applications(ctx: Context, incomplete: str) -> list[str]:
-    """Return the applications in the namespace of the command line, or of the context.
-
-    Their names have the same type as the incomplete word: `sparkapplication/pi` for `sparkapplication/p`.
-    """
-    with suppress(Exception):
-        from .cluster_names import list_applications  # noqa: PLC0415
-
-        return _add_type(incomplete, list_applications(ctx.params))
-    return []
+    return complete
 
 
-def complete_clusters(ctx: Context, incomplete: str) -> list[str]:
-    """Return the SparkClusters in the namespace of the command line, or of the context. See `complete_applications`."""
-    with suppress(Exception):
-        from .cluster_names import list_clusters  # noqa: PLC0415
-
-        return _add_type(incomplete, list_clusters(ctx.params))
-    return []
+complete_contexts = _complete(lambda names, options: names.list_contexts(options))
+complete_namespaces = _complete(lambda names, options: names.list_namespaces(options))
+complete_applications = _complete(lambda names, options: names.list_applications(options))
+complete_clusters = _complete(lambda names, options: names.list_clusters(options))
+_complete_numbers = _complete(lambda names, options: names.list_executors(options))
 
 
-def complete_executors(ctx: Context) -> list[str]:
+def complete_executors(context: click.Context, incomplete: str) -> list[str]:
     """Return `all` and the numbers of the executors of the application on the command line."""
-    with suppress(Exception):
-        from .cluster_names import list_executors  # noqa: PLC0415
-
-        return ["all", *list_executors(ctx.params)]
-    return ["all"]
-
-
-def _add_type(incomplete: str, names: list[str]) -> list[str]:
-    kind, slash, _ = incomplete.rpartition("/")
-    return [f"{kind}{slash}{name}" for name in names]
+    return ["all", *_complete_numbers(context, incomplete)]

@@ -5,9 +5,9 @@ The callbacks check values as they are parsed. A failure is a usage error that n
 
 from collections.abc import Callable, Sequence
 from enum import StrEnum
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, TypeAlias
 
-import typer
+import click
 
 from ...core.kubernetes.kubernetes_names import (
     NAMESPACE_RULE,
@@ -18,6 +18,7 @@ from ...core.kubernetes.kubernetes_names import (
 )
 from ..base.object_names import require_application, require_cluster
 from .completers import complete_applications, complete_clusters, complete_contexts, complete_namespaces
+from .declaration import Parameter
 
 CLUSTER_PANEL = "Cluster options"
 """The heading of the options that select a cluster and a namespace."""
@@ -27,10 +28,10 @@ def require_text(value: str | None) -> str | None:
     """Return the value of an option.
 
     Raises:
-        typer.BadParameter: The value is empty.
+        click.BadParameter: The value is empty.
     """
     if value == "":
-        raise typer.BadParameter("must not be empty")
+        raise click.BadParameter("must not be empty")
     return value
 
 
@@ -38,19 +39,19 @@ def require_lease(value: str | None) -> str | None:
     """Return the name of a Lease, with or without a namespace.
 
     Raises:
-        typer.BadParameter: The name is invalid.
+        click.BadParameter: The name is invalid.
     """
     if value is not None:
         namespace, slash, name = value.rpartition("/")
         if not is_object_name(name) or (slash and not is_namespace(namespace)):
-            raise typer.BadParameter(f"invalid Lease {value!r}: must be NAME or NAMESPACE/NAME; {OBJECT_RULE}")
+            raise click.BadParameter(f"invalid Lease {value!r}: must be NAME or NAMESPACE/NAME; {OBJECT_RULE}")
     return value
 
 
 def _require(is_valid: Callable[[str], bool], what: str, rule: str) -> Callable[[str | None], str | None]:
     def check(value: str | None) -> str | None:
         if value is not None and not is_valid(value):
-            raise typer.BadParameter(f"invalid {what} {value!r}: {rule}")
+            raise click.BadParameter(f"invalid {what} {value!r}: {rule}")
         return value
 
     return check
@@ -63,53 +64,45 @@ require_label_selector = _require(
 
 Context: TypeAlias = Annotated[
     str | None,
-    typer.Option(
-        "--context",
-        metavar="NAME",
-        callback=require_text,
-        autocompletion=complete_contexts,
-        help="context of the kubeconfig (default: the current context)",
-        rich_help_panel=CLUSTER_PANEL,
+    Parameter(
+        "--context NAME",
+        "context of the kubeconfig (default: the current context)",
+        check=require_text,
+        complete=complete_contexts,
+        panel=CLUSTER_PANEL,
     ),
 ]
 
 Kubeconfig: TypeAlias = Annotated[
     str | None,
-    typer.Option(
-        "--kubeconfig",
-        metavar="FILE",
-        callback=require_text,
-        help="kubeconfig file (default: KUBECONFIG, then ~/.kube/config, then the service account of the pod)",
-        rich_help_panel=CLUSTER_PANEL,
+    Parameter(
+        "--kubeconfig FILE",
+        "kubeconfig file (default: KUBECONFIG, then ~/.kube/config, then the service account of the pod)",
+        check=require_text,
+        panel=CLUSTER_PANEL,
     ),
 ]
 
 Namespace: TypeAlias = Annotated[
     str | None,
-    typer.Option(
-        "-n",
-        "--namespace",
-        metavar="NAMESPACE",
-        callback=require_namespace,
-        autocompletion=complete_namespaces,
-        help="namespace (default: the namespace of the context)",
-        rich_help_panel=CLUSTER_PANEL,
+    Parameter(
+        "-n --namespace NAMESPACE",
+        "namespace (default: the namespace of the context)",
+        check=require_namespace,
+        complete=complete_namespaces,
+        panel=CLUSTER_PANEL,
     ),
 ]
 
-AllNamespaces: TypeAlias = Annotated[
-    bool, typer.Option("-A", "--all-namespaces", help="all namespaces", rich_help_panel=CLUSTER_PANEL)
-]
+AllNamespaces: TypeAlias = Annotated[bool, Parameter("-A --all-namespaces", "all namespaces", panel=CLUSTER_PANEL)]
 
 
-def _declare_selector(selected: str) -> Any:
+def _declare_selector(selected: str) -> Parameter:
     """Declare `--selector`. `selected`: the resources that have the labels, for the help."""
-    return typer.Option(
-        "-l",
-        "--selector",
-        metavar="SELECTOR",
-        callback=require_label_selector,
-        help=f"only {selected} with these labels, for example team=a,stage!=test",
+    return Parameter(
+        "-l --selector SELECTOR",
+        f"only {selected} with these labels, for example team=a,stage!=test",
+        check=require_label_selector,
     )
 
 
@@ -117,24 +110,12 @@ Selector: TypeAlias = Annotated[str | None, _declare_selector("resources")]
 PodSelector: TypeAlias = Annotated[str | None, _declare_selector("pods")]
 
 ApplicationName: TypeAlias = Annotated[
-    str,
-    typer.Argument(
-        metavar="NAME",
-        callback=require_application,
-        autocompletion=complete_applications,
-        help="name of the application",
-    ),
+    str, Parameter("NAME", "name of the application", check=require_application, complete=complete_applications)
 ]
 
 
 ClusterName: TypeAlias = Annotated[
-    str,
-    typer.Argument(
-        metavar="NAME",
-        callback=require_cluster,
-        autocompletion=complete_clusters,
-        help="name of the SparkCluster",
-    ),
+    str, Parameter("NAME", "name of the SparkCluster", check=require_cluster, complete=complete_clusters)
 ]
 
 
@@ -145,9 +126,7 @@ class DocumentFormat(StrEnum):
     JSON = "json"
 
 
-DocumentOutput: TypeAlias = Annotated[
-    DocumentFormat, typer.Option("-o", "--output", metavar="yaml|json", help="format of the output")
-]
+DocumentOutput: TypeAlias = Annotated[DocumentFormat, Parameter("-o --output yaml|json", "format of the output")]
 
 
 class ReportFormat(StrEnum):
@@ -157,9 +136,7 @@ class ReportFormat(StrEnum):
     JSON = "json"
 
 
-ReportOutput: TypeAlias = Annotated[
-    ReportFormat, typer.Option("-o", "--output", metavar="text|json", help="format of the output")
-]
+ReportOutput: TypeAlias = Annotated[ReportFormat, Parameter("-o --output text|json", "format of the output")]
 
 
 class LogFormat(StrEnum):
@@ -169,47 +146,36 @@ class LogFormat(StrEnum):
     JSON = "json"
 
 
-LogFormatOption: TypeAlias = Annotated[
-    LogFormat, typer.Option("--log-format", metavar="text|json", help="format of log messages")
-]
+LogFormatOption: TypeAlias = Annotated[LogFormat, Parameter("--log-format text|json", "format of log messages")]
 
 LOCAL_HOME = ".spark-local"
 
 LocalHome: TypeAlias = Annotated[
-    str,
-    typer.Option("--home", metavar="DIR", callback=require_text, help="folder for the state of the local cluster"),
+    str, Parameter("--home DIR", "folder for the state of the local cluster", check=require_text)
 ]
 
 ImageRules: TypeAlias = Annotated[
     list[str] | None,
-    typer.Option(
-        "--image",
-        metavar="PATTERN=RUNTIME",
-        help="how to run containers whose image matches PATTERN: `spark` runs the installed Spark; `process` runs the "
+    Parameter(
+        "--image PATTERN=RUNTIME",
+        "how to run containers whose image matches PATTERN: `spark` runs the installed Spark; `process` runs the "
         "command of the container as a local process. Can be repeated. These rules take precedence over the "
         "default rules, which `spark-operator local images` lists",
     ),
 ]
 
 
-def _declare_format(known: Sequence[str], description: str) -> Any:
+def _declare_format(known: Sequence[str], description: str) -> Parameter:
     """Return the option `-o`, which accepts these formats."""
 
     def check(value: str) -> str:
         if value.startswith("jsonpath"):
-            raise typer.BadParameter("jsonpath is not supported: use json with jq, or kubectl")
+            raise click.BadParameter("jsonpath is not supported: use json with jq, or kubectl")
         if value not in known:
-            raise typer.BadParameter(f"invalid format {value!r}: must be {', '.join(known)}")
+            raise click.BadParameter(f"invalid format {value!r}: must be {', '.join(known)}")
         return value
 
-    return typer.Option(
-        "-o",
-        "--output",
-        metavar="FORMAT",
-        callback=check,
-        autocompletion=lambda: [*known],
-        help=description,
-    )
+    return Parameter("-o --output FORMAT", description, check=check, complete=lambda *_: [*known])
 
 
 TABLE = "table"
@@ -231,6 +197,4 @@ EventOutput: TypeAlias = Annotated[
 TextOutput: TypeAlias = Annotated[str, _declare_format(TEXT_FORMATS, "text, or the resource as json, yaml or name")]
 """The format of verbs that describe one resource. Pass the value, except `text`, to `cli.output.output`."""
 
-DryRun: TypeAlias = Annotated[
-    bool, typer.Option("--dry-run", help="check and print what would be deleted, and delete nothing")
-]
+DryRun: TypeAlias = Annotated[bool, Parameter("--dry-run", "check and print what would be deleted, and delete nothing")]

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Collection, Iterable
 
-import typer
+import click
 
 from ...core.dialects.dialect import list_known_states
 from ..base.usage_errors import suggest
@@ -32,7 +32,7 @@ def require_states(
         states: See `list_state_words`.
 
     Raises:
-        typer.BadParameter: A value is not one of the words. Raised by the callback.
+        click.BadParameter: A value is not one of the words. Raised by the callback.
     """
 
     def check(values: list[str] | None) -> list[str]:
@@ -40,7 +40,7 @@ def require_states(
         for value in values or ():
             if value.lower() not in known:
                 meant = suggest(value, known.values()) or f": must be one of {', '.join(known.values())}"
-                raise typer.BadParameter(f"unknown state {value}{meant}")
+                raise click.BadParameter(f"unknown state {value}{meant}")
         return [known[value.lower()] for value in values or ()]
 
     return check

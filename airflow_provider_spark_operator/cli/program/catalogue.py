@@ -4,7 +4,7 @@ How to add a verb, for example `spark-operator events NAME`:
 
 1. Add `Verb("events", "list the events of an application", Section.APPLICATIONS)` to `VERBS`. The verb is implemented
    in the module `cli/applications/events.py`; `cluster scale` is implemented in `cli/clusters/cluster_scale.py`.
-2. Write a function `run` in this module. typer derives the command line from its signature:
+2. Write a function `run` in this module. The command line is built from its signature:
 
        EXAMPLES = '''
        # Events of an application in the current namespace

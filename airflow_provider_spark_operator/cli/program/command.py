@@ -6,7 +6,7 @@ import traceback
 from collections.abc import Sequence
 from pathlib import Path
 
-import typer
+import click
 
 from ...core.kubernetes.problems import InvalidResource
 from ...kube.errors import ConfigurationError, KubeError
@@ -14,7 +14,7 @@ from ..base.errors import CommandError, print_error
 from ..base.exit_codes import ExitCode
 from ..base.program_name import get_program_name
 from ..base.streams import OutputError, finish_results, prepare_streams
-from ..base.usage_errors import USAGE_ERROR, describe_usage_error
+from ..base.usage_errors import describe_usage_error
 from .program import build_program
 
 
@@ -30,9 +30,9 @@ def _run(words: Sequence[str]) -> ExitCode:
     try:
         with program.make_context(get_program_name(), list(words)) as context:
             exit_code: ExitCode = program.invoke(context)
-    except typer.Exit as end:  # after --help or --version
+    except click.exceptions.Exit as end:  # after --help or --version
         return ExitCode(end.exit_code)
-    except USAGE_ERROR as error:
+    except click.UsageError as error:
         raise CommandError(describe_usage_error(error), ExitCode.INVALID) from None
     return exit_code
 

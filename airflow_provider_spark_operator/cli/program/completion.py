@@ -3,9 +3,8 @@
 from enum import StrEnum
 from typing import Annotated
 
-import typer
-
 from ..base.exit_codes import ExitCode
+from ..options.declaration import Parameter
 
 EXAMPLES = """
 # Complete in this shell
@@ -75,7 +74,7 @@ class Shell(StrEnum):
 _SCRIPTS = {Shell.BASH: _BASH, Shell.ZSH: _ZSH, Shell.FISH: _FISH}
 
 
-def run(shell: Annotated[Shell, typer.Argument(metavar="bash|zsh|fish", help="the shell")]) -> ExitCode:
+def run(shell: Annotated[Shell, Parameter("bash|zsh|fish", "the shell")]) -> ExitCode:
     """Print the completion script of a shell.
 
     It completes verbs, options and their values, and the names of contexts, namespaces, applications, executors and

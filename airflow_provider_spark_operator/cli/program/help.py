@@ -3,12 +3,14 @@
 from collections.abc import Sequence
 from typing import Annotated
 
-import typer
+import click
 
 from ..base.errors import CommandError
 from ..base.exit_codes import MEANINGS, ExitCode
+from ..base.program_name import get_program_name
 from ..base.usage_errors import suggest
-from .program import VerbGroup, open_command
+from ..options.declaration import Parameter
+from .program import VerbGroup, build_program
 
 EXIT_CODES = "exit-codes"
 
@@ -21,24 +23,38 @@ spark-operator help exit-codes
 """
 
 
-def _complete_topic(ctx: typer.Context) -> list[str]:
+def _open_command(words: Sequence[str]) -> click.Context:
+    """Return the context of a command, without parsing arguments.
+
+    Raises:
+        CommandError: The verb does not exist, or needs a package that is not installed.
+    """
+    program = build_program()
+    context = click.Context(program, info_name=get_program_name(), **program.context_settings)
+    for word in words:
+        group = context.command
+        command = group.get_command(context, word) if isinstance(group, VerbGroup) else None
+        if command is None:
+            known = [*group.list_summaries(), EXIT_CODES] if isinstance(group, VerbGroup) else []
+            raise CommandError(f"unknown verb {' '.join(words)}{suggest(word, known)}", ExitCode.INVALID)
+        context = click.Context(command, context, word)
+    return context
+
+
+def _complete_topic(context: click.Context, _: str) -> list[str]:
     """Return the verbs that can follow, at the first position also `exit-codes`."""
-    words = list(ctx.params.get("topic") or ())
-    command = open_command(words).command
-    if len(words) > 1 or not isinstance(command, VerbGroup):
+    words = context.params.get("topic") or []
+    try:
+        command = _open_command(words).command
+    except CommandError:
         return []
-    return [*command.list_commands(None), *([] if words else [EXIT_CODES])]
+    following = list(command.list_summaries()) if isinstance(command, VerbGroup) else []
+    return following if words else [*following, EXIT_CODES]
 
 
 def run(
     topic: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="VERB|exit-codes",
-            help="the verb, or exit-codes",
-            show_default=False,
-            autocompletion=_complete_topic,
-        ),
+        list[str] | None, Parameter("VERB|exit-codes", "the verb, or exit-codes", complete=_complete_topic)
     ] = None,
 ) -> ExitCode:
     """Print the help of a verb, or the meaning of the exit codes."""
@@ -46,14 +62,5 @@ def run(
         for code, meaning in MEANINGS.items():
             print(f"{int(code):>3}  {meaning}")
     else:
-        _print_help(topic or [])
+        print(_open_command(topic or ()).get_help())
     return ExitCode.SUCCESS
-
-
-def _print_help(words: Sequence[str]) -> None:
-    context = open_command(words)
-    unknown = words[len(context.command_path.split()) - len(context.find_root().command_path.split()) :]
-    if unknown:
-        known = [*context.command.list_commands(context), EXIT_CODES] if isinstance(context.command, VerbGroup) else []
-        raise CommandError(f"unknown verb {' '.join(words)}{suggest(unknown[0], known)}", ExitCode.INVALID)
-    print(context.command.get_help(context))

@@ -4,10 +4,12 @@ import os
 import shutil
 import sys
 import textwrap
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Sequence
+
+import click
 
 from ..base.program_name import PROGRAM, get_program_name
+from ..options.declaration import DEFAULT_PANEL, VerbArgument, VerbOption
 from ..options.options import CLUSTER_PANEL
 from .catalogue import Group, Section, Verb
 
@@ -17,74 +19,59 @@ _WIDEST_TERM = 28
 _BOLD = "\033[1m"
 _PLAIN = "\033[0m"
 
+_Rows = Sequence[tuple[str, str]]
 
-def format_group(command: Any, context: Any, members: Sequence[Verb | Group]) -> str:
+
+def format_group(context: click.Context, members: Sequence[Verb | Group]) -> str:
     """Return the help of the program or of a group of verbs."""
-    parts = [_format_text(command.help or ""), _format_usage(context, "VERB [OPTIONS]")]
-    for section in Section:
-        rows = [(member.name.rpartition(" ")[2], member.summary) for member in members if member.section is section]
-        if rows:
-            parts.append(_format_rows(section, rows))
-    parts.append(_format_options(command, context))
+    sections = {
+        section: [(each.name.rpartition(" ")[2], each.summary) for each in members if each.section is section]
+        for section in Section
+    }
     advice = f"Run `{context.command_path} VERB --help` for the options and examples of a verb."
     if context.parent is None:
         advice += f" Run `{context.command_path} help exit-codes` for the exit codes."
-    parts.append(_format_text(advice))
-    return "\n\n".join(part for part in parts if part)
+    rows = [_format_rows(section, rows) for section, rows in sections.items()]
+    return _format_page(context, "VERB [OPTIONS]", *rows, _format_options(context), _fill(advice))
 
 
-def format_verb(command: Any, context: Any, examples: str) -> str:
+def format_verb(context: click.Context, examples: str) -> str:
     """Return the help of a verb: description, usage, examples, arguments and options."""
-    arguments = [parameter for parameter in command.params if parameter.param_type_name == "argument"]
-    usage = " ".join([*("" if name.metavar is None else _name_argument(name) for name in arguments), "[OPTIONS]"])
-    parts = [_format_text(command.help or ""), _format_usage(context, usage)]
-    if examples:
-        text = examples.replace(PROGRAM, get_program_name())
-        parts.append(f"{_format_heading('Examples')}\n{textwrap.indent(text, '  ')}")
-    parts.append(_format_rows("Arguments", [(each.metavar or each.name, _describe(each)) for each in arguments]))
-    parts.append(_format_options(command, context))
-    return "\n\n".join(part for part in parts if part)
-
-
-def _name_argument(argument: Any) -> str:
-    name = str(argument.metavar)
-    return name if argument.required else f"[{name}]"
-
-
-def _format_options(command: Any, context: Any) -> str:
-    panels: dict[str, list[tuple[str, str]]] = {}
-    for option in command.get_params(context):
-        if option.param_type_name == "option" and not option.hidden:
-            panel = getattr(option, "rich_help_panel", None) or "Options"
-            panels.setdefault(panel, []).append((_name_option(option), _describe(option)))
-    panels[CLUSTER_PANEL] = sorted(panels.get(CLUSTER_PANEL, []), key=_read_long_name)
-    return "\n\n".join(
-        _format_rows(panel, panels[panel]) for panel in sorted(panels, key="Options".__ne__) if panels[panel]
+    arguments = [each for each in context.command.params if isinstance(each, VerbArgument)]
+    words = [str(each.metavar) if each.required else f"[{each.metavar}]" for each in arguments]
+    text = textwrap.indent(examples.replace(PROGRAM, get_program_name()), "  ")
+    return _format_page(
+        context,
+        " ".join([*words, "[OPTIONS]"]),
+        f"{_format_heading('Examples')}\n{text}",
+        _format_rows("Arguments", [(str(each.metavar), each.help) for each in arguments]),
+        _format_options(context),
     )
 
 
-def _read_long_name(row: tuple[str, str]) -> str:
-    return row[0].partition("--")[2]
+def _format_page(context: click.Context, usage: str, *parts: str) -> str:
+    # The sections of a docstring such as `Raises:` are not for users.
+    paragraphs = str(context.command.help).partition("\n\nRaises:")[0].split("\n\n")
+    start = [*map(_fill, paragraphs), f"{_format_heading('Usage')}\n  {context.command_path} {usage}"]
+    return "\n\n".join(filter(None, [*start, *parts]))
 
 
-def _name_option(option: Any) -> str:
-    """Return the names of an option, the short one first, and the name of its value."""
-    names = ", ".join(sorted(option.opts, key=len))
-    return names if option.is_flag else f"{names} {option.metavar or option.name.upper()}"
+def _format_options(context: click.Context) -> str:
+    panels: dict[str, list[tuple[str, str]]] = {DEFAULT_PANEL: []}
+    for each in context.command.get_params(context):
+        if isinstance(each, click.Option) and not each.hidden:
+            panel = each.panel if isinstance(each, VerbOption) else DEFAULT_PANEL
+            names = ", ".join(sorted(each.opts, key=len))
+            panels.setdefault(panel, []).append((f"{names} {each.metavar or ''}".rstrip(), _describe(each)))
+    panels.get(CLUSTER_PANEL, []).sort(key=lambda row: row[0].partition("--")[2])
+    return "\n\n".join(_format_rows(panel, rows) for panel, rows in panels.items() if rows)
 
 
-def _describe(parameter: Any) -> str:
-    """Return the help of a parameter, with its default if that is a constant."""
-    if parameter.name == "help":
-        return "show this help"
-    default = parameter.default
-    if default is None or isinstance(default, bool) or default == [] or "default:" in (parameter.help or ""):
-        return str(parameter.help or "")
-    return f"{parameter.help} (default: {default})"
-
-
-def _format_usage(context: Any, rest: str) -> str:
-    return f"{_format_heading('Usage')}\n  {context.command_path} {rest}"
+def _describe(option: click.Option) -> str:
+    """Return the help of an option, with its default if that is a constant."""
+    text = "show this help" if "--help" in option.opts else str(option.help)
+    is_shown = isinstance(option.default, str) and "default:" not in text
+    return f"{text} (default: {option.default})" if is_shown else text
 
 
 def _format_heading(text: str) -> str:
@@ -92,34 +79,32 @@ def _format_heading(text: str) -> str:
     return f"{_BOLD}{text}{_PLAIN}" if is_coloured else text
 
 
-def _format_rows(heading: str, rows: Iterable[tuple[str, str]]) -> str:
+def _format_rows(heading: str, rows: _Rows) -> str:
     """Return two columns below a heading. On a narrow terminal, each description is below its term."""
-    rows = list(rows)
     if not rows:
         return ""
-    columns = _get_columns()
     width = min(_WIDEST_TERM, max(len(term) for term, _ in rows))
+    is_narrow = _count_columns() <= 2 * width
+    indent = " " * (6 if is_narrow else width + 4)
     lines = [_format_heading(heading)]
     for term, description in rows:
-        start = f"  {term:<{width}}  " if len(term) <= width and columns > 2 * width else ""
-        if not start:
+        start = f"  {term:<{width}}  "
+        if is_narrow or len(term) > width:
             lines.append(f"  {term}")
-        indent = " " * (len(start) or (width + 4 if columns > 2 * width else 6))
-        lines.append(
-            textwrap.fill(
-                description, columns, initial_indent=start or indent, subsequent_indent=indent, break_on_hyphens=False
-            )
-        )
+            start = indent
+        lines.append(_fill(description, start, indent))
     return "\n".join(lines)
 
 
-def _format_text(text: str) -> str:
-    """Return the paragraphs of a text, without the sections of a docstring such as `Raises:`."""
-    paragraphs = text.partition("\n\nRaises:")[0].split("\n\n")
-    return "\n\n".join(
-        textwrap.fill(" ".join(each.split()), _get_columns(), break_on_hyphens=False) for each in paragraphs
+def _fill(text: str, start: str = "", indent: str = "") -> str:
+    return textwrap.fill(
+        " ".join(text.split()),
+        _count_columns(),
+        initial_indent=start,
+        subsequent_indent=indent,
+        break_on_hyphens=False,
     )
 
 
-def _get_columns() -> int:
+def _count_columns() -> int:
     return max(_FEWEST_COLUMNS, min(_MAX_COLUMNS, shutil.get_terminal_size().columns))

@@ -4,14 +4,16 @@ import inspect
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import partial
 from typing import Annotated, Any, Final
 
-import typer
+import click
 
 from ...core.parameters.parameters import split_list
 from ...kube.yaml_text import YamlError, load_all
 from ..base.ages import parse_duration
 from ..files.documents import read_text
+from ..options.declaration import Parameter
 
 PROGRAM_PANEL: Final = "Program"
 RESOURCES_PANEL: Final = "Resources of the pods"
@@ -168,7 +170,7 @@ def add_parameter_options(
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Decorate the function `run` of a verb: replace its last parameter, `**parameters`, by the options of the table.
 
-    typer derives the command line from the signature.
+    The command line is built from the signature.
 
     Args:
         before: The parameter of `run` that follows the options in the help.
@@ -194,37 +196,27 @@ def add_parameter_options(
 def _build_parameter(option: ParameterOption) -> inspect.Parameter:
     is_repeated = option.form in _REPEATED
     text = f"{option.help}; can be repeated" if is_repeated else option.help
-    info = typer.Option(
-        option.option,
-        metavar=option.metavar,
-        help=text,
-        rich_help_panel=option.panel,
-        callback=_build_check(option),
-    )
+    declared = Parameter(f"{option.option} {option.metavar}", text, check=partial(_check, option), panel=option.panel)
     annotation: object = list[str] | None if is_repeated else str | None
     return inspect.Parameter(
-        option.name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Annotated[annotation, info]
+        option.name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Annotated[annotation, declared]
     )
 
 
-def _build_check(option: ParameterOption) -> Callable[[Any], Any]:
-    def check(value: Any) -> Any:
-        if option.form is not Form.FILE:  # a file is read once, when the verb runs
-            _read(option, value)
-        # A missing option is None here, but typer 0.17 fails if the callback of a list returns None.
-        return [] if value is None and option.form in _REPEATED else value
-
-    return check
+def _check(option: ParameterOption, value: Any) -> Any:
+    if option.form is not Form.FILE:  # a file is read once, when the verb runs
+        _read(option, value)
+    return value
 
 
 def read_parameter_values(given: Mapping[str, Any]) -> dict[str, Any]:
     """Return the values of parameters by their names, from the values of the options.
 
     Args:
-        given: The values of the options, as typer returns them. None and empty lists are left out.
+        given: The values of the options, as click returns them. None and empty lists are left out.
 
     Raises:
-        typer.BadParameter: A value is malformed.
+        click.BadParameter: A value is malformed.
         DocumentError: A file cannot be read.
     """
     chosen = [(option, given[option.name]) for option in OPTIONS if given.get(option.name)]
@@ -235,7 +227,7 @@ def _read(option: ParameterOption, value: Any) -> Any:
     if value is None or value == []:
         return None
     if value == "":
-        raise typer.BadParameter("must not be empty")
+        raise click.BadParameter("must not be empty")
     if option.form is Form.LIST:
         return split_list(",".join(value))
     if option.form is Form.MAP:
@@ -251,7 +243,7 @@ def _read_map(entries: Sequence[str], metavar: str) -> dict[str, str]:
     pairs = [entry.partition("=") for entry in entries]
     for key, sign, _ in pairs:
         if not (key and sign):
-            raise typer.BadParameter(f"must be {metavar}, not {key!r}")
+            raise click.BadParameter(f"must be {metavar}, not {key!r}")
     return {key: value for key, _, value in pairs}
 
 
@@ -263,12 +255,12 @@ def _read_group(text: str, option: ParameterOption) -> dict[str, Any]:
         path, sign, value = entry.partition("=")
         *parents, last = path.strip().split(".")
         if not (sign and last and all(parents)):
-            raise typer.BadParameter(f"must be {option.metavar}, not {text!r}")
+            raise click.BadParameter(f"must be {option.metavar}, not {text!r}")
         holder = group
         for parent in parents:
             holder = holder.setdefault(parent, {})
             if not isinstance(holder, dict):
-                raise typer.BadParameter(f"{parent} is given twice, as a text and as an object")
+                raise click.BadParameter(f"{parent} is given twice, as a text and as an object")
         holder[last] = _convert(last, value, option.convert)
     return group
 
@@ -279,14 +271,14 @@ def _convert(key: str, value: str, convert: Mapping[str, Callable[[str], object]
     try:
         return convert[key](value) if key in convert else value
     except ValueError:
-        raise typer.BadParameter(f"{key} must be an integer, not {value!r}") from None
+        raise click.BadParameter(f"{key} must be an integer, not {value!r}") from None
 
 
 def _read_flow(text: str) -> dict[str, Any]:
     try:
         (value,) = load_all(text)
     except (YamlError, ValueError, RecursionError):
-        raise typer.BadParameter(f"invalid YAML: {text}") from None
+        raise click.BadParameter(f"invalid YAML: {text}") from None
     if not isinstance(value, dict):
-        raise typer.BadParameter(f"must be an object, not {text}")
+        raise click.BadParameter(f"must be an object, not {text}")
     return value

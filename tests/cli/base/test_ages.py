@@ -1,7 +1,7 @@
 from datetime import UTC, datetime
 
+import click
 import pytest
-import typer
 
 from airflow_provider_spark_operator.cli.base.ages import format_age, parse_duration
 
@@ -22,5 +22,5 @@ def test_duration_of_an_option_has_units(text: str, seconds: float) -> None:
 
 @pytest.mark.parametrize("text", ["", "x", ".5", "1.5h", "nan", "5y", "-5s", "s", "5s5s", "1h5", "9" * 40 + "w", "٣s"])
 def test_invalid_duration_is_a_usage_error(text: str) -> None:
-    with pytest.raises(typer.BadParameter, match="invalid duration"):
+    with pytest.raises(click.BadParameter, match="invalid duration"):
         parse_duration(text)

@@ -1,7 +1,7 @@
 """Names of resources on the command line."""
 
+import click
 import pytest
-import typer
 
 from airflow_provider_spark_operator.cli import main
 from airflow_provider_spark_operator.cli.base.exit_codes import ExitCode
@@ -44,13 +44,13 @@ def test_names_are_returned_once() -> None:
 
 @pytest.mark.parametrize("value", ["pod/pi", "sparkcluster/pi", "sparkapplication.example.com/pi", "/pi"])
 def test_another_type_is_refused(value: str) -> None:
-    with pytest.raises(typer.BadParameter, match="is not the name of a SparkApplication: use NAME or sparkapplication"):
+    with pytest.raises(click.BadParameter, match="is not the name of a SparkApplication: use NAME or sparkapplication"):
         require_application(value)
 
 
 @pytest.mark.parametrize("value", ["A_B", "sparkapplication/A_B", "sparkapplication/"])
 def test_invalid_name_is_refused(value: str) -> None:
-    with pytest.raises(typer.BadParameter, match="invalid object name"):
+    with pytest.raises(click.BadParameter, match="invalid object name"):
         require_application(value)
 
 

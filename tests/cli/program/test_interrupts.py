@@ -26,7 +26,7 @@ sys.meta_path.insert(0, Stop())
     "module",
     [
         pytest.param("airflow_provider_spark_operator.cli.program.command", id="first import"),
-        pytest.param("typer", id="before the arguments are parsed"),
+        pytest.param("click", id="before the arguments are parsed"),
         pytest.param("airflow_provider_spark_operator.cli.controller.crds", id="module of the verb"),
         pytest.param("airflow_provider_spark_operator.core.models", id="import of the verb"),
     ],

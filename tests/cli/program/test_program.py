@@ -44,12 +44,6 @@ def list_imports_of(library: str) -> set[str]:
 
 
 @pytest.fixture(scope="module")
-def imports_of_typer() -> set[str]:
-    """The modules that typer imports at once. Some of its versions import rich."""
-    return list_imports_of("typer")
-
-
-@pytest.fixture(scope="module")
 def imports_of_pydantic() -> set[str]:
     """The modules that pydantic imports at once. Some of its versions import asyncio."""
     return list_imports_of("pydantic")
@@ -66,19 +60,17 @@ def test_help_lists_each_verb_and_group_once(capsys: pytest.CaptureFixture[str])
 
 
 @pytest.mark.parametrize("words", [["--help"], ["version"], ["--version"]], ids=" ".join)
-def test_help_and_version_import_nothing_slow(words: list[str], imports_of_typer: set[str]) -> None:
+def test_help_and_version_import_nothing_slow(words: list[str]) -> None:
     modules = list_imports(*words)
     assert not modules & {verb.module for verb in VERBS if verb.name not in words}
-    assert not modules & HEAVY - imports_of_typer
+    assert not modules & HEAVY
 
 
-def test_validate_imports_the_models_but_no_client(
-    tmp_path: Path, imports_of_typer: set[str], imports_of_pydantic: set[str]
-) -> None:
+def test_validate_imports_the_models_but_no_client(tmp_path: Path, imports_of_pydantic: set[str]) -> None:
     file = tmp_path / "pi.yaml"
     file.write_text(VALID)
     modules = list_imports("validate", str(file))
-    assert not modules & (HEAVY | {"asyncio"}) - MODELS_AND_YAML - imports_of_typer - imports_of_pydantic
+    assert not modules & (HEAVY | {"asyncio"}) - MODELS_AND_YAML - imports_of_pydantic
     assert "airflow_provider_spark_operator.core.dialects.dialect" not in modules
 
 
@@ -95,10 +87,10 @@ def test_help_of_every_verb_imports_no_airflow() -> None:
     assert not {name for name in modules.split() if name == "airflow" or name.startswith("airflow.")}
 
 
-def test_verb_imports_no_other_verb(imports_of_typer: set[str]) -> None:
+def test_verb_imports_no_other_verb() -> None:
     modules = list_imports("crds", "--kind", "SparkCluster")
     assert modules & {verb.module for verb in VERBS} == {"airflow_provider_spark_operator.cli.controller.crds"}
-    assert not modules & {"airflow", "aiohttp", "rich"} - imports_of_typer
+    assert not modules & {"airflow", "aiohttp", "rich"}
 
 
 def test_help_of_a_verb_has_examples_options_and_defaults(capsys: pytest.CaptureFixture[str]) -> None:

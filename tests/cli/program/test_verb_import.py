@@ -49,9 +49,9 @@ def test_validation_of_an_application_imports_neither_airflow_nor_clients_nor_mo
         [sys.executable, "-m", "airflow_provider_spark_operator.cli", "init"], capture_output=True, check=True
     )
     (tmp_path / "pi.yaml").write_bytes(manifest.stdout)
-    # Older versions of pydantic, typing_extensions and typer import asyncio and rich themselves.
+    # Older versions of pydantic and typing_extensions import asyncio themselves.
     code = (
-        "import sys, pydantic, pydantic_core.core_schema, typer\nbefore = set(sys.modules)\n"
+        "import sys, pydantic, pydantic_core.core_schema\nbefore = set(sys.modules)\n"
         "from airflow_provider_spark_operator.cli import main\n"
         f"assert main(['validate', {str(tmp_path / 'pi.yaml')!r}]) == 0\nprint(*(set(sys.modules) - before))"
     )

@@ -4,8 +4,8 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
-import typer
 
 from airflow_provider_spark_operator.cli.submission.parameter_options import OPTIONS, Form, read_parameter_values
 from airflow_provider_spark_operator.core.parameters.parameters import NAMES, STRUCTURED, Parameters
@@ -63,5 +63,5 @@ def test_template_is_the_text_of_a_file(tmp_path: Path) -> None:
     ],
 )
 def test_malformed_value_is_a_usage_error(name: str, given: Any) -> None:
-    with pytest.raises(typer.BadParameter):
+    with pytest.raises(click.BadParameter):
         read_parameter_values({name: given})
