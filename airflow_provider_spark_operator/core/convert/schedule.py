@@ -1,26 +1,16 @@
 """Convert the schedule of a ScheduledSparkApplication to a timetable of Airflow."""
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
 _EVERY: Final = re.compile(r"@every\s+(?P<duration>\S+)")
 _DURATION_PART: Final = re.compile(r"(?<!\d)(\d+(?:\.\d+)?)(h|ms|m|s)")
 _UNITS: Final = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 0.001}
-_DESCRIPTORS: Final = {
-    "@yearly": "0 0 1 1 *",
-    "@annually": "0 0 1 1 *",
-    "@monthly": "0 0 1 * *",
-    "@weekly": "0 0 * * 0",
-    "@daily": "0 0 * * *",
-    "@midnight": "0 0 * * *",
-    "@hourly": "0 * * * *",
-}
+_DESCRIPTORS: Final = ("@yearly", "@annually", "@monthly", "@weekly", "@daily", "@midnight", "@hourly")
 _ZONE: Final = re.compile(r"(?:CRON_TZ|TZ)=(?P<zone>\S+)\s+(?P<rest>.*)", re.DOTALL)
 _PART: Final = re.compile(r"(?:\*|(?P<first>[A-Za-z0-9]+)(?:-(?P<last>[A-Za-z0-9]+))?)(?:/(?P<step>[0-9]{1,9}))?")
 _LONGEST_NUMBER: Final = 10
-_LONGEST_MONTHS: Final = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 
 
 class InvalidSchedule(ValueError):
@@ -44,12 +34,15 @@ class _Unit:
     words: tuple[str, ...] = ()
 
 
-_DAY: Final = _Unit("day of the month", 1, 31)
 _MONTHS: Final = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
-_MONTH: Final = _Unit("month", 1, 12, _MONTHS)
-# Sunday is 0 only: https://pkg.go.dev/github.com/robfig/cron/v3, which Kubeflow's operator uses.
-_WEEKDAY: Final = _Unit("day of the week", 0, 6, ("sun", "mon", "tue", "wed", "thu", "fri", "sat"))
-_UNITS_OF_FIELDS: Final = (_Unit("minute", 0, 59), _Unit("hour", 0, 23), _DAY, _MONTH, _WEEKDAY)
+_UNITS_OF_FIELDS: Final = (
+    _Unit("minute", 0, 59),
+    _Unit("hour", 0, 23),
+    _Unit("day of the month", 1, 31),
+    _Unit("month", 1, 12, _MONTHS),
+    # Sunday is 0 only: https://pkg.go.dev/github.com/robfig/cron/v3, which Kubeflow's operator uses.
+    _Unit("day of the week", 0, 6, ("sun", "mon", "tue", "wed", "thu", "fri", "sat")),
+)
 
 
 @dataclass(frozen=True)
@@ -57,7 +50,7 @@ class Schedule:
     """A schedule.
 
     Attributes:
-        cron: A cron expression of five fields; empty for an interval.
+        cron: A cron expression of five fields, or a name such as @daily; empty for an interval.
         seconds: The interval in seconds; None for a cron expression.
         zone: The name of the time zone; empty if the schedule names none.
     """
@@ -70,8 +63,10 @@ class Schedule:
 def parse_schedule(text: str) -> Schedule:
     """Return the schedule that Kubeflow's operator reads from `text`.
 
+    Airflow reports schedules that never occur, such as February 30.
+
     Raises:
-        InvalidSchedule: Kubeflow's operator would reject the schedule, or Airflow has no such schedule.
+        InvalidSchedule: Kubeflow's operator would reject the schedule.
     """
     zone = ""
     match = _ZONE.fullmatch(text.strip())
@@ -84,66 +79,38 @@ def parse_schedule(text: str) -> Schedule:
     if text.startswith("@"):
         if text not in _DESCRIPTORS:
             raise InvalidSchedule(f"{text} is not a schedule: use five cron fields, or @every and a duration")
-        return Schedule(_DESCRIPTORS[text], zone=zone)
+        return Schedule(text, zone=zone)
     fields = text.replace("?", "*").split()
     if len(fields) != len(_UNITS_OF_FIELDS):
         raise InvalidSchedule(f"{text!r} must have five fields: minute, hour, day of month, month, day of week")
-    cron = " ".join(map(_convert_field, fields, _UNITS_OF_FIELDS))
-    _require_date(text, fields)
-    return Schedule(cron, zone=zone)
+    return Schedule(" ".join(map(_convert_field, fields, _UNITS_OF_FIELDS)), zone=zone)
 
 
 def _convert_field(field: str, unit: _Unit) -> str:
-    """Return a field in the syntax of Airflow, which does not know a start without an end, such as `5/15`."""
-    parts = []
-    for part in field.split(","):
-        start, end, step = _parse_part(part, unit)
-        is_open = step is not None and start is not None and end is None
-        parts.append(f"{part.partition('/')[0]}-{unit.last}/{step}" if is_open else part)
-    return ",".join(parts)
+    return ",".join(_convert_part(part, unit) for part in field.split(","))
 
 
-def _parse_part(part: str, unit: _Unit) -> tuple[int | None, int | None, int | None]:
-    """Return the start, the end and the step of a part of a field, each None if it is not given."""
+def _convert_part(part: str, unit: _Unit) -> str:
+    """Return a part of a field in the syntax of Airflow, which does not know a start without an end, such as `5/15`."""
     match = _PART.fullmatch(part)
     if not match:
         raise InvalidSchedule(f"{part!r} is not valid for the {unit.name}")
-    start, end = (_parse_value(match[name], unit) for name in ("first", "last"))
-    step = int(match["step"]) if match["step"] else None
-    if step == 0:
+    limits = [_parse_value(match[name], unit) for name in ("first", "last") if match[name]]
+    if match["step"] and int(match["step"]) == 0:
         raise InvalidSchedule(f"{part!r} has a step of 0")
-    if start is not None and end is not None and start > end:
+    if limits != sorted(limits):
         raise InvalidSchedule(f"{part!r} begins after its end")
-    return start, end, step
+    is_open = match["step"] and len(limits) == 1
+    return f"{match['first']}-{unit.last}/{int(match['step'])}" if is_open else part
 
 
-def _parse_value(text: str | None, unit: _Unit) -> int | None:
-    if text is None:
-        return None
+def _parse_value(text: str, unit: _Unit) -> int:
     if text.lower() in unit.words:
         return unit.first + unit.words.index(text.lower())
     if text.isdecimal() and len(text) < _LONGEST_NUMBER and unit.first <= int(text) <= unit.last:
         return int(text)
     words = f" or {unit.words[0]} to {unit.words[-1]}" if unit.words else ""
     raise InvalidSchedule(f"the {unit.name} must be {unit.first} to {unit.last}{words}, not {text!r}")
-
-
-def _require_date(text: str, fields: Sequence[str]) -> None:
-    """Check that a day exists in one of the months. Airflow raises an error when it looks for the next date."""
-    if fields[4] != "*":  # then a day of the week is sufficient
-        return
-    first_day = min(_parse_part(part, _DAY)[0] or 1 for part in fields[2].split(","))
-    months = {month for part in fields[3].split(",") for month in _list_values(part, _MONTH)}
-    if all(first_day > _LONGEST_MONTHS[month - 1] for month in months):
-        raise InvalidSchedule(f"{text!r} never occurs: its months have no day {first_day}")
-
-
-def _list_values(part: str, unit: _Unit) -> range:
-    start, end, step = _parse_part(part, unit)
-    if start is None:
-        return range(unit.first, unit.last + 1, step or 1)
-    last = end if end is not None else unit.last if step else start
-    return range(start, last + 1, step or 1)
 
 
 def _parse_duration(text: str) -> float:

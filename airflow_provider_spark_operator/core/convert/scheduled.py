@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, TypeAlias
 
+from ..kubernetes.json_object import JsonObject
 from ..kubernetes.kubernetes_names import OBJECT_RULE, is_object_name
 from ..kubernetes.problems import Problem, filter_errors, filter_warnings
 from ..validation.validate import validate_without_status
@@ -11,15 +12,20 @@ from .application import build_application, describe_resource, report_fields
 from .dag import write_dag
 from .draft import Draft
 from .fields import SCHEDULE_FIELDS
-from .normalize import find_shape_problems, normalize
+from .normalize import Normalized, find_shape_problems, normalize
 from .report import Conversion, Status
 from .schedule import InvalidSchedule, Schedule, parse_schedule
 
 IsTimeZone: TypeAlias = Callable[[str], bool]
 
-_POLICIES: Final = ("Allow", "Forbid", "Replace")
 # The zone of Kubeflow's operator.
 _OWN_ZONES: Final = ("", "Local")
+_CONCURRENCY: Final = {
+    "Allow": "the DAG has Airflow's default for max_active_runs, which is 16 unless you configure another",
+    "Forbid": "becomes max_active_runs=1: after a long run, Airflow immediately starts the latest run that was missed",
+    "Replace": "becomes max_active_runs=1: unlike Kubeflow's operator, Airflow does not stop the active run when the "
+    "next one is due. Set dagrun_timeout to limit the duration of a run",
+}
 _NO_PLACE: Final = re.compile(r"^(spec)(?=\.|$)")
 
 
@@ -30,22 +36,24 @@ def convert_schedule(document: Mapping[str, Any], is_time_zone: IsTimeZone | Non
         document: The document. It stays unchanged.
         is_time_zone: Returns whether a time zone with this name exists. None if names are not checked.
     """
-    resource = describe_resource(document)
     normalized = normalize(document, SCHEDULE_FIELDS)
     problems = [*normalized.problems, *find_schedule_problems(normalized.document, is_time_zone)]
+    application = {"apiVersion": document["apiVersion"], "kind": "SparkApplication"}
+    if not problems:
+        application |= {"metadata": normalized.document["metadata"], "spec": normalized.document["spec"]["template"]}
+        problems = [move_problem(problem) for problem in filter_errors(validate_without_status(application))]
+        problems = problems or list(find_shape_problems(application["spec"], "spec.template"))
     if problems:
-        return Conversion(resource, Status.REFUSED, problems=tuple(problems))
-    metadata, spec = normalized.document["metadata"], normalized.document["spec"]
-    application = {
-        "apiVersion": document["apiVersion"],
-        "kind": "SparkApplication",
-        "metadata": metadata,
-        "spec": spec["template"],
-    }
-    problems = [move_problem(problem) for problem in filter_errors(validate_without_status(application))]
-    problems = problems or list(find_shape_problems(spec["template"], "spec.template"))
-    if problems:
-        return Conversion(resource, Status.REFUSED, problems=tuple(problems))
+        return Conversion(describe_resource(document), Status.REFUSED, problems=tuple(problems))
+    return _convert(normalized, application)
+
+
+def _convert(normalized: Normalized, application: JsonObject) -> Conversion:
+    resource, name, spec = (
+        describe_resource(normalized.document),
+        application["metadata"]["name"],
+        normalized.document["spec"],
+    )
     draft, converted = build_application(application)
     schedule = _read_schedule(draft, spec)
     found = validate_without_status(converted)
@@ -57,21 +65,12 @@ def convert_schedule(document: Mapping[str, Any], is_time_zone: IsTimeZone | Non
     if problems:
         return Conversion(resource, Status.REFUSED, fields=fields, problems=tuple(dict.fromkeys(problems)))
     converted["metadata"].pop("name")
-    suspended = spec.get("suspend")
-    text = write_dag(
-        metadata["name"], converted, schedule, max_active_runs=max_active_runs, is_paused=suspended or None
-    )
+    is_paused = spec.get("suspend") or None
+    text = write_dag(name, converted, schedule, max_active_runs=max_active_runs, is_paused=is_paused)
     if max_active_runs is None:
         _report_shared_names(draft, converted["spec"])
-    notes = [*draft.notes, *map(str, filter_warnings(found))]
-    return Conversion(
-        resource,
-        Status.CONVERTED,
-        dag=text,
-        dag_id=metadata["name"],
-        fields=fields,
-        notes=tuple(dict.fromkeys(notes)),
-    )
+    notes = tuple(dict.fromkeys([*draft.notes, *map(str, filter_warnings(found))]))
+    return Conversion(resource, Status.CONVERTED, dag=text, dag_id=name, fields=fields, notes=notes)
 
 
 def find_schedule_problems(document: Mapping[str, Any], is_time_zone: IsTimeZone | None = None) -> list[Problem]:
@@ -91,7 +90,7 @@ def find_schedule_problems(document: Mapping[str, Any], is_time_zone: IsTimeZone
     if not isinstance(spec.get("template"), Mapping):
         problems.append(Problem("spec.template", "is required: the spec of the application"))
     policy = spec.get("concurrencyPolicy")
-    if policy and policy not in _POLICIES:
+    if policy and policy not in _CONCURRENCY:
         problems.append(Problem("spec.concurrencyPolicy", f"must be Allow, Forbid or Replace, not {policy!r}"))
     return problems
 
@@ -130,22 +129,9 @@ def _read_schedule(draft: Draft, spec: Mapping[str, Any]) -> Schedule:
 
 def _read_concurrency(draft: Draft, spec: Mapping[str, Any]) -> int | None:
     """Return the maximum number of active runs; None for Airflow's default."""
-    path, policy = "spec.concurrencyPolicy", spec.get("concurrencyPolicy")
-    if policy == "Replace":
-        reason = (
-            "becomes max_active_runs=1: unlike Kubeflow's operator, Airflow does not stop the active run when the next "
-            "one is due. Set dagrun_timeout to limit the duration of a run"
-        )
-        draft.change(path, reason)
-    elif policy == "Forbid":
-        reason = (
-            "becomes max_active_runs=1: after a long run, Airflow immediately starts the latest run that was missed"
-        )
-        draft.change(path, reason)
-    elif policy == "Allow":
-        draft.change(
-            path, "the DAG has Airflow's default for max_active_runs, which is 16 unless you configure another"
-        )
+    policy = spec.get("concurrencyPolicy")
+    if policy:
+        draft.change("spec.concurrencyPolicy", _CONCURRENCY[policy])
     else:
         draft.notes.append(
             "spec.concurrencyPolicy is not set. In this case, Kubeflow's operator starts only the first run. The DAG "
