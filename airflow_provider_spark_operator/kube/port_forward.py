@@ -6,7 +6,9 @@ connection, and cannot close only one direction.
 """
 
 import asyncio
-from typing import Final, Protocol
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from typing import Final, TypeAlias
 
 import aiohttp
 
@@ -17,32 +19,15 @@ _ERROR: Final = 1
 _CHUNK: Final = 64 * 1024
 _PORT_BYTES: Final = 2
 
+Write: TypeAlias = Callable[[bytes], Awaitable[None]]
+
 
 class PortForwardError(Exception):
     """The pod does not accept connections at the port. The message is that of its node."""
 
 
-class Reader(Protocol):
-    """The readable side of a connection, as of `asyncio.StreamReader`."""
-
-    async def read(self, n: int, /) -> bytes:
-        """Return up to `n` bytes; nothing at the end."""
-        ...
-
-
-class Writer(Protocol):
-    """The writable side of a connection, as of `asyncio.StreamWriter`."""
-
-    def write(self, data: bytes, /) -> None:
-        """Write bytes to a buffer."""
-
-    async def drain(self) -> None:
-        """Wait until the buffer is not full."""
-        ...
-
-
 async def forward_connection(
-    client: KubeClient, namespace: str, pod: str, port: int, reader: Reader, writer: Writer
+    client: KubeClient, namespace: str, pod: str, port: int, reader: asyncio.StreamReader, write: Write
 ) -> None:
     """Copy data in both directions until one side closes the connection. The caller closes the local side.
 
@@ -52,7 +37,7 @@ async def forward_connection(
         pod: The name of the pod.
         port: The port in the pod.
         reader: The local side, to read from.
-        writer: The local side, to write to.
+        write: Writes to the local side.
 
     Raises:
         PortForwardError: Nothing listens at the port of the pod.
@@ -60,26 +45,23 @@ async def forward_connection(
         OSError: The local side failed.
     """
     async with client.open_port(namespace, pod, port) as socket:
-        tasks = {
-            asyncio.create_task(_send(reader, socket)),
-            asyncio.create_task(_receive(socket, writer)),
-        }
+        sending = asyncio.create_task(_send(reader, socket))
         try:
-            done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-            for task in done:
-                task.result()
+            await _receive(socket, write)
         finally:
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
+            sending.cancel()
+            await asyncio.wait({sending})
 
 
-async def _send(reader: Reader, socket: aiohttp.ClientWebSocketResponse) -> None:
-    while data := await reader.read(_CHUNK):
-        await socket.send_bytes(bytes([_DATA]) + data)
+async def _send(reader: asyncio.StreamReader, socket: aiohttp.ClientWebSocketResponse) -> None:
+    """Send what the local side writes, and then close the WebSocket, which ends `_receive`."""
+    with suppress(OSError):
+        while data := await reader.read(_CHUNK):
+            await socket.send_bytes(bytes([_DATA]) + data)
+    await socket.close()
 
 
-async def _receive(socket: aiohttp.ClientWebSocketResponse, writer: Writer) -> None:
+async def _receive(socket: aiohttp.ClientWebSocketResponse, write: Write) -> None:
     """Write what the pod sends.
 
     Raises:
@@ -94,7 +76,6 @@ async def _receive(socket: aiohttp.ClientWebSocketResponse, writer: Writer) -> N
             begun.add(channel)
             data = data[_PORT_BYTES:]
         if channel == _DATA and data:
-            writer.write(data)
-            await writer.drain()
+            await write(data)
         elif channel == _ERROR and data:
             raise PortForwardError(data.decode("utf-8", "replace").strip())

@@ -30,11 +30,8 @@ class Local:
     reader: asyncio.StreamReader = field(default_factory=asyncio.StreamReader)
     written: bytes = b""
 
-    def write(self, data: bytes) -> None:
+    async def write(self, data: bytes) -> None:
         self.written += data
-
-    async def drain(self) -> None:
-        await asyncio.sleep(0)
 
 
 def accept(
@@ -70,7 +67,7 @@ def local() -> Local:
 
 
 async def forward(client: KubeClient, local: Local) -> None:
-    await forward_connection(client, "jobs", "pi-driver", PORT, local.reader, local)
+    await forward_connection(client, "jobs", "pi-driver", PORT, local.reader, local.write)
 
 
 async def test_bytes_are_copied_in_both_directions(api: ScriptedApi, client: KubeClient, local: Local) -> None:

@@ -17,8 +17,7 @@ from ..base.exit_codes import ExitCode
 from ..base.local_home import find_running_home
 from ..base.web_interfaces import read_ui_url
 from ..options.options import ApplicationName, Context, Kubeconfig, Namespace
-from .local_port import LocalPort, PodPort, Unavailable, get_port
-from .port_forward import Interface, forward
+from .port_forward import Interface, LocalPort, Unavailable, forward, get_port
 
 EXAMPLES = """
 # Show the Spark UI of an application at http://127.0.0.1:4040
@@ -58,12 +57,11 @@ async def _forward(client: KubeClient, name: str, port: int | None, kubeconfig: 
         raise CommandError(f"{reference} has ended, so its Spark UI is no longer available", ExitCode.INVALID)
     default = _read_port(resource)
 
-    async def find() -> PodPort:
+    async def find() -> tuple[str, int]:
         pod = await read_driver_pod(client, reference)
         if pod is None or has_ended(pod) or (pod.get("status") or {}).get("phase") != "Running":
             raise Unavailable(f"the driver of {reference} is not running")
-        metadata = pod["metadata"]
-        return PodPort(metadata["namespace"], metadata["name"], get_port(pod, _UI_PORT_NAME, default))
+        return pod["metadata"]["name"], get_port(pod, _UI_PORT_NAME, default)
 
     async def find_address() -> str:
         home = find_running_home(kubeconfig)

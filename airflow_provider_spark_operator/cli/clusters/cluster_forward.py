@@ -10,8 +10,7 @@ from ...kube.client import KubeClient
 from ...kube.connection import ClusterAccess
 from ...kube.errors import NotFound
 from ...kube.resources import PODS
-from ..applications.local_port import LocalPort, PodPort, Unavailable, get_port
-from ..applications.port_forward import Interface, forward
+from ..applications.port_forward import Interface, LocalPort, Unavailable, forward, get_port
 from ..base.cluster_client import run_with_client
 from ..base.exit_codes import ExitCode
 from ..base.local_home import find_running_home
@@ -50,14 +49,14 @@ async def _forward(client: KubeClient, name: str, port: int | None, kubeconfig: 
     reference = ApplicationReference.of(cluster, kind)
     master = build_master_pod_name(name)
 
-    async def find() -> PodPort:
+    async def find() -> tuple[str, int]:
         try:
             pod = await client.get(PODS, master, reference.namespace)
         except NotFound:
             raise Unavailable(f"the master of {reference} is not running") from None
         if (pod.get("status") or {}).get("phase") != "Running":
             raise Unavailable(f"the master of {reference} is not running")
-        return PodPort(reference.namespace, master, get_port(pod, _PORT_NAME, MASTER_WEB_PORT))
+        return master, get_port(pod, _PORT_NAME, MASTER_WEB_PORT)
 
     async def find_address() -> str:
         is_local = find_running_home(kubeconfig) is not None
