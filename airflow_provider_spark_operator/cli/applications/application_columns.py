@@ -13,7 +13,7 @@ from ...core.report.summary import ApplicationSummary, summarize
 from ...core.states.reasons import OUT_OF_MEMORY
 from ...core.verdict.verdict import Outcome
 from ..base.styles import style_state
-from ..output.row_printer import Column, Table
+from ..output.tables import Column, Table
 from .pod_census import PodCensus
 
 # In the messages of `core.lifecycle.application`.

@@ -19,7 +19,7 @@ from ..base.exit_codes import ExitCode
 from ..options.declaration import Parameter
 from ..options.options import TABLE, ApplicationName, Context, EventOutput, Kubeconfig, Namespace
 from ..output.resource_list import open_list
-from ..output.row_printer import RowPrinter
+from ..output.tables import Table, build_columns, print_table
 from .event_rows import TITLES, build_event_row, style_type
 
 EXAMPLES = """
@@ -65,7 +65,7 @@ async def _list(client: KubeClient, name: str, output: str) -> ExitCode:
         for error in snapshot.refusals:
             print_error(str(error))
         return ExitCode.API_FAILED if snapshot.refusals else ExitCode.SUCCESS
-    RowPrinter(TITLES, (0,) * len(TITLES), {"TYPE": style_type}).print([build_event_row(one, now) for one in events])
+    print_table(TITLES, [build_event_row(one, now) for one in events], {"TYPE": style_type})
     if not events:
         print_note(f"no events found for {snapshot.reference}")
     if build_timeline(snapshot.resource, now, all_pods=snapshot.pods, events=events).has_lost_executors:
@@ -86,7 +86,7 @@ def _print_resources(events: Sequence[JsonObject], output: str) -> None:
 
 async def _follow(client: KubeClient, name: str) -> ExitCode:
     """Print Events that are new or happened again, until the application has ended or was deleted."""
-    printer = RowPrinter(("TIME", *TITLES[1:]), _WIDTHS, {"TYPE": style_type})
+    printer = Table(build_columns(("TIME", *TITLES[1:]), {"TYPE": style_type}, _WIDTHS))
     snapshot, shown = await read_snapshot(client, name), set[tuple[str, str]]()
     while True:
         events = [event for event in _require_events(snapshot) if _identify(event) not in shown]

@@ -23,7 +23,7 @@ from ..base.object_names import require_application
 from ..options.completers import complete_applications
 from ..options.declaration import Parameter
 from ..options.options import AllNamespaces, Context, Kubeconfig, Namespace, PodSelector
-from ..output.output import print_table
+from ..output.tables import print_table
 
 EXAMPLES = """
 # Executors, cores and memory of the applications in the current namespace

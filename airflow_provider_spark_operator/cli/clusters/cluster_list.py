@@ -23,7 +23,7 @@ from ..base.exit_codes import ExitCode
 from ..base.styles import style_state
 from ..options.options import TABLE, AllNamespaces, Context, Kubeconfig, Namespace, Output, Selector
 from ..output.resource_list import open_list
-from ..output.row_printer import Column, Table
+from ..output.tables import Column, Table
 
 
 class ClusterView:

@@ -14,7 +14,7 @@ from ...local.software import SparkMissing, find_spark
 from ..base.errors import CommandError
 from ..base.exit_codes import ExitCode
 from ..options.options import ImageRules, ReportFormat, ReportOutput
-from ..output.output import print_table
+from ..output.tables import print_table
 
 _HEAD = ("IMAGE", "RUNTIME", "RUNS")
 

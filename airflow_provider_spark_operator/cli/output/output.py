@@ -1,19 +1,15 @@
-"""Print results to stdout: manifests, and resources in the formats of `kubectl get -o`.
-
-A table has one line for each resource. It is aligned with spaces, without borders, so that `awk` and `cut` can read it.
-"""
+"""Print results to stdout: manifests, and resources in the formats of `kubectl get -o`."""
 
 import json
 import os
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Literal
 
 from ...core.kubernetes.json_object import JsonObject
 from ...kube.yaml_text import dump
 from ..base.streams import escape_controls, is_unicode
 from ..options.options import DocumentFormat
-from .table_layout import GAP
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -36,54 +32,6 @@ def print_resource(resource: JsonObject, output: str) -> None:
     else:
         print(format_value(arrange(resource), output), end="")
     sys.stdout.flush()
-
-
-def print_table(
-    titles: Sequence[str],
-    rows: Sequence[Sequence[str]],
-    styles: Mapping[str, Callable[[str], str]] | None = None,
-) -> None:
-    """Print rows of texts below their titles. Control characters are escaped, and empty cells are shown as `-`.
-
-    Args:
-        titles: The titles of the columns.
-        rows: The cells of each row.
-        styles: The functions that return the style of a cell on a terminal, by the title of the column.
-    """
-    cells = [[clean_cell(cell) for cell in row] for row in rows]
-    if sys.stdout.isatty():
-        _print_on_terminal(titles, cells, styles or {})
-        return
-    widths = _measure_columns(titles, cells)
-    for line in (titles, *cells):
-        print(GAP.join(f"{cell:<{width}}" for cell, width in zip(line, widths, strict=True)).rstrip())
-
-
-def measure_table(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> int:
-    """Return the number of characters of the longest line that `print_table` prints if the width is not limited."""
-    widths = _measure_columns(titles, [[clean_cell(cell) for cell in row] for row in rows])
-    return sum(widths) + len(GAP) * (len(widths) - 1)
-
-
-def _measure_columns(titles: Sequence[str], cells: Sequence[Sequence[str]]) -> list[int]:
-    return [max(map(len, column)) for column in zip(titles, *cells, strict=True)]
-
-
-def _print_on_terminal(
-    titles: Sequence[str], rows: Sequence[Sequence[str]], styles: Mapping[str, Callable[[str], str]]
-) -> None:
-    """Print with colours. Cells that do not fit the terminal continue on the next line."""
-    # rich takes a tenth of a second to import. Pipes do not need it.
-    from rich.table import Table  # noqa: PLC0415
-    from rich.text import Text  # noqa: PLC0415
-
-    table = Table(box=None, padding=(0, len(GAP), 0, 0), pad_edge=False, header_style="bold")
-    for title in titles:
-        table.add_column(title, overflow="fold")
-    for row in rows:
-        cells = zip(titles, row, strict=True)
-        table.add_row(*(Text(cell, styles[title](cell) if title in styles else "") for title, cell in cells))
-    open_console().print(table)
 
 
 def open_console() -> "Console":

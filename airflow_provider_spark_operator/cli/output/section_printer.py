@@ -8,7 +8,7 @@ from typing import Final
 from rich.text import Text
 
 from .output import clean_cell, open_console
-from .table_layout import GAP, fold, fold_last
+from .tables import GAP, Table, build_columns, fold
 
 _INDENT: Final = "  "
 
@@ -63,31 +63,7 @@ class SectionPrinter:
             rows: The cells of each row.
             styles: The functions that return the style of a cell on a terminal, by the title of the column.
         """
-        lines = [[clean_cell(cell) for cell in row] for row in rows]
-        widths = [max(map(len, column)) for column in zip(titles, *lines, strict=True)]
-        self._print_row(titles, widths, dict.fromkeys(titles, "dim"))
-        for line in lines:
-            cells = dict(zip(titles, line, strict=True))
-            self._print_row(
-                line,
-                widths,
-                {title: style(cells[title]) for title, style in (styles or {}).items() if title in cells},
-                titles,
-            )
-
-    def _print_row(
-        self,
-        cells: Sequence[str],
-        widths: Sequence[int],
-        styles: Mapping[str, str],
-        titles: Sequence[str] | None = None,
-    ) -> None:
-        limit = self._limit - len(_INDENT)
-        for line in fold_last(cells, widths, limit) if self._is_folded else [cells]:
-            padded = [f"{cell:<{width}}" for cell, width in zip(line, widths, strict=True)]
-            padded[-1] = padded[-1].rstrip()
-            parts = [Text(cell, styles.get(title, "")) for cell, title in zip(padded, titles or cells, strict=True)]
-            self._print(Text(_INDENT) + Text(GAP).join(parts))
+        Table(build_columns(titles, styles), indent=_INDENT, title_style="dim").print(rows)
 
     def _fold(self, text: str, indentation: int) -> list[str]:
         return fold(text, self._limit - indentation) if self._is_folded else [text]

@@ -8,7 +8,8 @@ from enum import StrEnum
 from typing import Final
 
 from ....kube.errors import Forbidden, KubeError, NotFound
-from ...output.output import clean_cell, measure_table, open_console, print_table
+from ...output.output import clean_cell, open_console
+from ...output.tables import measure, print_table
 
 _NOT_IMPLEMENTED = 501
 _RETRY = "Run the checks again. If the API still fails, ask the administrator of the cluster"
@@ -61,7 +62,8 @@ _DETAIL: Final = f"{_INDENT}  "
 def print_findings(findings: Sequence[Finding]) -> None:
     """Print a table. On a terminal that is too narrow, print the result and the fix below each check instead."""
     rows = [(str(one.status), one.check, one.result, one.fix) for one in findings]
-    if sys.stdout.isatty() and measure_table(_TITLES, rows) > open_console().width:
+    widths = [max(len(clean_cell(cell)) for cell in column) for column in zip(_TITLES, *rows, strict=True)]
+    if sys.stdout.isatty() and measure(widths) > open_console().width:
         _print_paragraphs(findings)
     else:
         print_table(_TITLES, rows, {"STATUS": lambda status: _STYLES[Status(status)]})
