@@ -6,6 +6,7 @@ So a write through any version keeps all fields, as Kubernetes requires of versi
 
 import copy
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Any, TypeAlias
 
 from pydantic import BaseModel
@@ -23,6 +24,11 @@ _DEFINITION = "#/$defs/"
 
 def build_structural_schema(model: type[BaseModel]) -> Schema:
     """Return the schema of `model` with field aliases and without defaults, which the operator sets."""
+    return copy.deepcopy(_build_schema(model))
+
+
+@cache  # pydantic needs longer for a schema than the local API server for its start
+def _build_schema(model: type[BaseModel]) -> Schema:
     schema = model.model_json_schema(by_alias=True)
     return _convert(schema, schema.get("$defs", {}))
 
