@@ -239,7 +239,8 @@ async def _open_link(access: ClusterAccess, configuration: AccessConfiguration) 
     with ExitStack() as key_files:
         found = await _open(access, configuration, key_files)
         endpoint = found.endpoint if access.verify_ssl else replace(found.endpoint, verify_ssl=False)
-        tls = build_tls_context(endpoint)
+        # Without TLS, the authorities of the system are not read, which takes tens of milliseconds.
+        tls = True if endpoint.server.lower().startswith("http:") else build_tls_context(endpoint)
     session = aiohttp.ClientSession(
         connector=CheckedConnector(
             limit=0,  # each follower of a log holds a connection; other requests must not wait for them
