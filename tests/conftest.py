@@ -2,6 +2,7 @@
 
 import logging
 import os
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -38,13 +39,20 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol() -> "Generator[None, object, object]":
-    """Remove the log handlers that a test leaves behind: a verb of the command line replaces all handlers."""
+    """Remove the log handlers and the secrets that a test leaves behind.
+
+    A verb of the command line replaces all handlers. Airflow masks the values of each connection that it reads, and
+    compiles one pattern of all values each time.
+    """
     root = logging.getLogger()
     handlers = root.handlers[:]
     try:
         return (yield)
     finally:
         root.handlers[:] = handlers
+        for name in ("airflow.sdk._shared.secrets_masker", "airflow._shared.secrets_masker"):
+            if name in sys.modules:
+                sys.modules[name].reset_secrets_masker()
 
 
 @pytest.fixture(scope="session")
