@@ -2,6 +2,7 @@
 
 import copy
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import yaml
 
 from airflow_provider_spark_operator.core.convert.application import convert_application
 from airflow_provider_spark_operator.core.convert.fields import APPLICATION_FIELDS, SCHEDULE_FIELDS, Field
-from airflow_provider_spark_operator.core.convert.report import Outcome
+from airflow_provider_spark_operator.core.convert.report import Conversion, Outcome
 from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
 from tests.core.convert.documents import build_document
 
@@ -20,143 +21,21 @@ DEFINITIONS = yaml.safe_load(
 KINDS = [("SparkApplication", APPLICATION_FIELDS), ("ScheduledSparkApplication", SCHEDULE_FIELDS)]
 # The conversion does not use these fields and reports no loss: the converted application implies their values.
 IMPLIED = {"spec.mode", "spec.type"}
-
-
-def build_pod(role: str) -> JsonObject:
-    pod: JsonObject = {
-        "template": {"metadata": {"labels": {"from": "template"}}, "spec": {}},
-        "cores": 2,
-        "coreRequest": "1500m",
-        "coreLimit": "2",
-        "memory": "2g",
-        "memoryOverhead": "1g",
-        "memoryLimit": "5g",
-        "gpu": {"name": "nvidia.com/gpu", "quantity": 1},
-        "image": "other:4.3.0",
-        "env": [{"name": "A", "value": "1"}],
-        "envFrom": [{"configMapRef": {"name": "c"}}],
-        "envVars": {"B": "1"},
-        "envSecretKeyRefs": {"C": {"name": "s", "key": "k"}},
-        "configMaps": [{"name": "c", "path": "/c"}],
-        "secrets": [{"name": "s", "path": "/s", "secretType": "GCPServiceAccount"}],
-        "labels": {"team": "data"},
-        "annotations": {"owner": "data"},
-        "volumeMounts": [{"name": "v", "mountPath": "/v"}],
-        "affinity": {"podAffinity": {}},
-        "tolerations": [{"operator": "Exists"}],
-        "nodeSelector": {"pool": role},
-        "schedulerName": "own",
-        "priorityClassName": "high",
-        "serviceAccount": "spark",
-        "javaOptions": "-Xss1m",
-        "podSecurityContext": {"runAsUser": 1},
-        "securityContext": {"runAsNonRoot": True},
-        "lifecycle": {"preStop": {"exec": {"command": ["true"]}}},
-        "dnsConfig": {"nameservers": ["10.0.0.1"]},
-        "sidecars": [{"name": "side", "image": "side"}],
-        "initContainers": [{"name": "init", "image": "init"}],
-        "hostNetwork": True,
-        "shareProcessNamespace": True,
-        "hostAliases": [{"ip": "10.0.0.1", "hostnames": ["h"]}],
-        "terminationGracePeriodSeconds": 5,
-        "ports": [{"name": "p", "protocol": "TCP", "containerPort": 9}],
-    }
-    if role == "driver":
-        pod |= {
-            "podName": "fixed",
-            "kubernetesMaster": "https://host",
-            "serviceLabels": {"a": "b"},
-            "serviceAnnotations": {"a": "b"},
-        }
-    else:
-        pod |= {"instances": 2, "deleteOnTermination": False}
-    return pod
-
-
-def build_full_document() -> JsonObject:
-    return build_document(
-        arguments=["1"],
-        proxyUser="me",
-        imagePullPolicy="Always",
-        imagePullSecrets=["s"],
-        sparkConf={"spark.x": "y"},
-        hadoopConf={"a": "b"},
-        sparkConfigMap="spark",
-        hadoopConfigMap="hadoop",
-        volumes=[{"name": "v", "emptyDir": {}}],
-        nodeSelector={"a": "b"},
-        deps={
-            "jars": ["local:///a.jar"],
-            "files": ["local:///a"],
-            "pyFiles": ["local:///a.py"],
-            "archives": ["local:///a.zip"],
-            "packages": ["a:b:1"],
-            "excludePackages": ["c:d"],
-            "repositories": ["https://host"],
-        },
-        restartPolicy={
-            "type": "OnFailure",
-            "onFailureRetries": 2,
-            "onSubmissionFailureRetries": 3,
-            "onFailureRetryInterval": 7,
-            "onSubmissionFailureRetryInterval": 9,
-        },
-        failureRetries=1,
-        retryInterval=1,
-        timeToLiveSeconds=60,
-        suspend=True,
-        pythonVersion="3",
-        memoryOverheadFactor="0.3",
-        dynamicAllocation={
-            "enabled": True,
-            "initialExecutors": 1,
-            "minExecutors": 1,
-            "maxExecutors": 4,
-            "shuffleTrackingEnabled": False,
-            "shuffleTrackingTimeout": 5,
-        },
-        monitoring={
-            "exposeDriverMetrics": True,
-            "exposeExecutorMetrics": True,
-            "metricsProperties": "a=b",
-            "prometheus": {"jmxExporterJar": "/a.jar", "port": 9000, "portName": "m", "configuration": "rules: []"},
-        },
-        batchScheduler="volcano",
-        batchSchedulerOptions={"queue": "q", "priorityClassName": "p", "resources": {"cpu": "1"}},
-        sparkUIOptions={
-            "servicePort": 80,
-            "servicePortName": "ui",
-            "serviceType": "ClusterIP",
-            "serviceAnnotations": {"a": "b"},
-            "serviceLabels": {"a": "b"},
-            "ingressAnnotations": {"a": "b"},
-            "ingressTLS": [{"secretName": "s"}],
-        },
-        driverIngressOptions=[
-            {
-                "servicePort": 80,
-                "servicePortName": "http",
-                "serviceType": "NodePort",
-                "serviceAnnotations": {"a": "b"},
-                "serviceLabels": {"a": "b"},
-                "ingressURLFormat": "{{$appName}}.example.com/x",
-                "ingressAnnotations": {"a": "b"},
-                "ingressTLS": [{"secretName": "s"}],
-            }
-        ],
-        driverPodDisruptionBudget=True,
-        driver=build_pod("driver"),
-        executor=build_pod("executor"),
-    )
+FULL: JsonObject = yaml.safe_load(Path(__file__).with_name("full_application.yaml").read_text())
 
 
 def with_file_fields() -> JsonObject:
     """Return the full document with the files of the image, which replace those of the config map."""
-    document = build_full_document()
+    document = copy.deepcopy(FULL)
     monitoring = document["spec"]["monitoring"]
     monitoring["metricsPropertiesFile"] = "/etc/metrics.properties"
     monitoring["prometheus"]["configFile"] = "/etc/prometheus.yaml"
     return document
+
+
+@cache
+def convert_full_document(*, with_files: bool) -> Conversion:
+    return convert_application(with_file_fields() if with_files else FULL)
 
 
 def find_uncovered(listed: list[str], fields: Mapping[str, Field]) -> list[str]:
@@ -179,15 +58,16 @@ def test_each_entry_is_a_field_of_the_definition(kind: str, fields: Mapping[str,
 
 
 def test_full_document_has_each_field_of_the_definition() -> None:
-    conversion = convert_application(with_file_fields())
+    conversion = convert_full_document(with_files=True)
     reported = {field.path for field in conversion.fields}
     assert [path for path in APPLICATION_FIELDS if path.startswith("spec.") and path not in reported] == []
 
 
 @pytest.mark.parametrize("path", [path for path in APPLICATION_FIELDS if path.startswith("spec.")])
 def test_field_changes_the_result_unless_it_is_reported_as_dropped(path: str) -> None:
-    document = with_file_fields() if path.endswith("File") else build_full_document()
-    conversion = convert_application(document)
+    with_files = path.endswith("File")
+    document = with_file_fields() if with_files else FULL
+    conversion = convert_full_document(with_files=with_files)
     (report,) = [field for field in conversion.fields if field.path == path]
     assert conversion.problems == ()
     assert report.outcome is Outcome.EXACT or report.reason
