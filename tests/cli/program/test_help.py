@@ -97,7 +97,6 @@ def run_in_a_new_folder(arguments: list[str], run: Callable[[Any], ExitCode]) ->
 
 
 @given(verb=st.sampled_from([[], *(verb.name.split() for verb in VERBS)]), words=st.lists(WORDS, max_size=5))
-@settings(max_examples=400, deadline=None)
 def test_arbitrary_arguments_end_with_an_exit_code_and_no_traceback(verb: list[str], words: list[str]) -> None:
     arguments = [word for word in (*verb, *words) if word != "-"]  # standard input
     code, err = run_in_a_new_folder(arguments, succeed)
@@ -113,7 +112,7 @@ WITH_CLUSTER = [verb.name.split() for verb in VERBS if not verb.name.startswith(
     verb=st.sampled_from(WITH_CLUSTER),
     words=st.lists(st.sampled_from(["pi", "pi", "jobs", "-n", "-A", "-o", "name", "yaml", "3", "10m", "a=b"]) | WORDS),
 )
-@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_arbitrary_arguments_with_a_cluster_give_no_traceback(
     scripted_cluster: Cluster, verb: list[str], words: list[str]
 ) -> None:

@@ -40,7 +40,7 @@ DEFAULTS = {
 }
 
 
-@settings(max_examples=250, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(suppress_health_check=list(HealthCheck))
 @given(draw_document())
 def test_converted_application_gives_pods_of_kubeflow(document: JsonObject) -> None:
     theirs = submit(document)

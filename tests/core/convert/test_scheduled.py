@@ -213,7 +213,7 @@ FIELDS = (
 )
 
 
-@settings(max_examples=300, suppress_health_check=[HealthCheck.filter_too_much])
+@settings(suppress_health_check=[HealthCheck.filter_too_much])
 @given(st.tuples(*FIELDS).map(" ".join))
 @example("@annually")
 @example("@midnight")

@@ -225,5 +225,5 @@ def _find_wanted_states(one: SparkCluster) -> set[ClusterState]:
     return ended | ({State.SUBMITTED, State.SUSPENDED} if one.spec.suspend else {State.RUNNING_HEALTHY})
 
 
-ClusterMachine.TestCase.settings = settings(max_examples=200, stateful_step_count=30, deadline=None)
+ClusterMachine.TestCase.settings = settings(max_examples=60, stateful_step_count=30)
 TestClusterMachine = ClusterMachine.TestCase

@@ -2,7 +2,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from airflow_provider_spark_operator.core.dialects.kubeflow import KubeflowState
@@ -187,7 +187,6 @@ SPEC = st.dictionaries(
 )
 
 
-@settings(max_examples=300, deadline=None)
 @given(
     api_version=st.sampled_from(["spark.apache.org/v1", "sparkoperator.k8s.io/v1beta2", "example.com/v9"]) | JSON,
     metadata=st.dictionaries(
