@@ -3,7 +3,7 @@
 import asyncio
 from collections import Counter
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from errno import EACCES, EADDRINUSE
 
 from ...core.kubernetes.json_object import JsonObject
@@ -25,7 +25,7 @@ from ...reconcile.reload import Mark, SettingsFile, follow_settings, read_mark
 from ...reconcile.serving.health import StallMonitor, serve_health
 from ...reconcile.serving.http_server import choose_address
 from ...reconcile.serving.metrics import Metrics, serve_metrics
-from ...reconcile.settings.settings import ControllerSettings, ElectionSettings, SettingsError, resolve_lease
+from ...reconcile.settings.settings import ControllerSettings, SettingsError, replace_settings, resolve_lease
 from ..base.errors import CommandError, print_note
 from ..base.exit_codes import ExitCode
 from ..base.signals import GRACE_SECONDS, run_until_signal
@@ -165,22 +165,15 @@ async def _listen(
 
 def _read_settings(options: ControllerOptions) -> ControllerSettings:
     """Return the settings of the file, overridden by the flags."""
-    settings = read_settings(options.config)
-    if options.workers:
-        settings = replace(settings, workers=options.workers)
-    if options.lease:
-        settings = replace(settings, election=_replace_lease(settings.election, options.lease))
-    if options.take_over:
-        settings = replace(settings, takeover=replace(settings.takeover, take_over=True))
-    if options.kueue:
-        settings = replace(settings, kueue=True)
-    return settings
-
-
-def _replace_lease(election: ElectionSettings, lease: str) -> ElectionSettings:
-    """Return the settings of an election with the Lease of the flag, NAME or NAMESPACE/NAME."""
-    namespace, _, name = lease.rpartition("/")
-    return replace(election, lease_name=name, lease_namespace=namespace or election.lease_namespace)
+    namespace, _, name = (options.lease or "").rpartition("/")
+    given = {
+        "workers": options.workers,
+        "kueue": options.kueue,
+        "takeover.take_over": options.take_over,
+        "election.lease_name": name,
+        "election.lease_namespace": namespace,
+    }
+    return replace_settings(read_settings(options.config), {path: value for path, value in given.items() if value})
 
 
 def _reread_settings(options: ControllerOptions) -> ControllerSettings:

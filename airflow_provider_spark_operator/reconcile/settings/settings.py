@@ -1,8 +1,8 @@
 """The controller's settings and their two file formats: YAML, and the Apache operator's properties."""
 
-from collections import defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from operator import attrgetter
 from typing import Any
 
 from ...core.kubernetes.ownership import LeaseReference
@@ -99,92 +99,88 @@ class ControllerSettings:
 
 
 @dataclass(frozen=True)
-class _Setting:
+class Setting:
     """One setting.
 
     Attributes:
-        part: The field of ControllerSettings that contains the setting; "terms" for the terms of the election;
-            empty for a field of ControllerSettings itself.
-        field_name: The name of the field in that part.
+        path: The field of ControllerSettings, with dots. The default of the setting is that of the field.
         yaml_key: The key in the YAML file.
         property_key: The key in the Apache operator's properties, without the prefix; None if there is none.
         read: Converts the value in the file to the value of the setting.
         is_fixed: Whether a change needs a restart.
     """
 
-    part: str
-    field_name: str
+    path: str
     yaml_key: str
     property_key: str | None
     read: Callable[[object], SettingValue]
     is_fixed: bool = False
 
+    def get(self, settings: ControllerSettings) -> object:
+        """Return the value of the setting."""
+        return attrgetter(self.path)(settings)
+
 
 _LOOP, _LEADER = "reconciler.", "leaderElection."
-_SETTINGS = (
-    _Setting("decisions", "operator_name", "operatorName", "name", read_label_value, is_fixed=True),
-    _Setting("decisions", "reconcile_interval", "reconcileIntervalSeconds", f"{_LOOP}intervalSeconds", read_seconds),
-    _Setting(
-        "decisions",
-        "missing_driver_grace_period",
+SETTINGS = (
+    Setting("decisions.operator_name", "operatorName", "name", read_label_value, is_fixed=True),
+    Setting("decisions.reconcile_interval", "reconcileIntervalSeconds", f"{_LOOP}intervalSeconds", read_seconds),
+    Setting(
+        "decisions.missing_driver_grace_period",
         "missingDriverGracePeriodSeconds",
         f"{_LOOP}missingDriverGracePeriodSeconds",
         read_seconds,
     ),
-    _Setting(
-        "decisions",
-        "missing_driver_requeue_interval",
+    Setting(
+        "decisions.missing_driver_requeue_interval",
         "missingDriverRequeueIntervalSeconds",
         f"{_LOOP}missingDriverRequeueIntervalSeconds",
         read_seconds,
     ),
-    _Setting(
-        "decisions",
-        "suspend_hold_requeue_interval",
+    Setting(
+        "decisions.suspend_hold_requeue_interval",
         "suspendHoldRequeueIntervalSeconds",
         f"{_LOOP}suspendHoldRequeueIntervalSeconds",
         read_seconds,
     ),
-    _Setting(
-        "decisions",
-        "trim_state_transition_history",
+    Setting(
+        "decisions.trim_state_transition_history",
         "trimStateTransitionHistory",
         f"{_LOOP}trimStateTransitionHistoryEnabled",
         read_flag,
     ),
-    _Setting("decisions", "restart_lost_drivers", "restartLostDrivers", None, read_flag),
-    _Setting("", "workers", "workers", f"{_LOOP}parallelism", read_workers),
-    _Setting("", "scope", "watchedNamespaces", "watchedNamespaces", read_namespaces),
-    _Setting("", "first_retry", "firstRetrySeconds", f"{_LOOP}retry.initialIntervalSeconds", read_positive),
-    _Setting("reconciles", "count", "reconcilesPerPeriod", f"{_LOOP}rateLimiter.maxLoopForPeriod", read_count),
-    _Setting(
-        "reconciles", "period", "reconcilePeriodSeconds", f"{_LOOP}rateLimiter.refreshPeriodSeconds", read_positive
+    Setting("decisions.restart_lost_drivers", "restartLostDrivers", None, read_flag),
+    Setting("workers", "workers", f"{_LOOP}parallelism", read_workers),
+    Setting("scope", "watchedNamespaces", "watchedNamespaces", read_namespaces),
+    Setting("first_retry", "firstRetrySeconds", f"{_LOOP}retry.initialIntervalSeconds", read_positive),
+    Setting("reconciles.count", "reconcilesPerPeriod", f"{_LOOP}rateLimiter.maxLoopForPeriod", read_count),
+    Setting("reconciles.period", "reconcilePeriodSeconds", f"{_LOOP}rateLimiter.refreshPeriodSeconds", read_positive),
+    Setting("requests.per_second", "apiRequestsPerSecond", None, read_number),
+    Setting("requests.burst", "apiRequestBurst", None, read_count),
+    Setting("events.is_enabled", "eventsEnabled", "events.enabled", read_flag),
+    Setting("events.excluded_reasons", "eventsExcludedReasons", "events.excludedReasons", read_patterns),
+    Setting("events.min_interval", "eventsMinIntervalSeconds", "events.minIntervalSeconds", read_seconds),
+    Setting("kueue", "kueueEnabled", "kueue.enabled", read_flag, is_fixed=True),
+    Setting("election.lease_name", "leaseName", f"{_LEADER}leaseName", read_object_name, is_fixed=True),
+    Setting("election.lease_namespace", "leaseNamespace", "namespace", read_namespace, is_fixed=True),
+    Setting(
+        "election.terms.duration",
+        "leaseDurationSeconds",
+        f"{_LEADER}leaseDurationSeconds",
+        read_positive,
+        is_fixed=True,
     ),
-    _Setting("requests", "per_second", "apiRequestsPerSecond", None, read_number),
-    _Setting("requests", "burst", "apiRequestBurst", None, read_count),
-    _Setting("events", "is_enabled", "eventsEnabled", "events.enabled", read_flag),
-    _Setting("events", "excluded_reasons", "eventsExcludedReasons", "events.excludedReasons", read_patterns),
-    _Setting("events", "min_interval", "eventsMinIntervalSeconds", "events.minIntervalSeconds", read_seconds),
-    _Setting("", "kueue", "kueueEnabled", "kueue.enabled", read_flag, is_fixed=True),
-    _Setting("election", "lease_name", "leaseName", f"{_LEADER}leaseName", read_object_name, is_fixed=True),
-    _Setting("election", "lease_namespace", "leaseNamespace", "namespace", read_namespace, is_fixed=True),
-    _Setting(
-        "terms", "duration", "leaseDurationSeconds", f"{_LEADER}leaseDurationSeconds", read_positive, is_fixed=True
-    ),
-    _Setting(
-        "terms",
-        "renew_deadline",
+    Setting(
+        "election.terms.renew_deadline",
         "leaseRenewDeadlineSeconds",
         f"{_LEADER}renewDeadlineSeconds",
         read_positive,
         is_fixed=True,
     ),
-    _Setting("terms", "retry", "leaseRetrySeconds", f"{_LEADER}retryPeriodSeconds", read_positive, is_fixed=True),
-    _Setting("takeover", "take_over", "takeOver", None, read_flag),
-    _Setting("takeover", "lease", "otherControllerLease", None, read_lease),
+    Setting("election.terms.retry", "leaseRetrySeconds", f"{_LEADER}retryPeriodSeconds", read_positive, is_fixed=True),
+    Setting("takeover.take_over", "takeOver", None, read_flag),
+    Setting("takeover.lease", "otherControllerLease", None, read_lease),
 )
-SETTING_KEYS = {setting.yaml_key: setting.property_key for setting in _SETTINGS}
-"""For each YAML key, the Apache operator's key without its prefix. None if the Apache operator has no such key."""
 # These keys have no effect any more: every controller holds a Lease.
 _FORMER_KEYS = ("leaderElection", f"{PROPERTY_PREFIX}leaderElection.enabled")
 
@@ -203,7 +199,7 @@ def parse_yaml_settings(text: str) -> ControllerSettings:
         return ControllerSettings()
     if not isinstance(document, Mapping):
         raise SettingsError("the file must contain a mapping of settings")
-    known = {setting.yaml_key: setting for setting in _SETTINGS}
+    known = {setting.yaml_key: setting for setting in SETTINGS}
     unknown = [str(key) for key in document if key not in known and key not in _FORMER_KEYS]
     if unknown:
         raise SettingsError(f"{unknown[0]}: unknown setting. The known settings are {', '.join(sorted(known))}")
@@ -222,7 +218,7 @@ def parse_properties_settings(text: str) -> ControllerSettings:
         entries = parse_properties(text, "invalid properties")
     except InvalidResource as error:
         raise SettingsError(str(error)) from None
-    known = {PROPERTY_PREFIX + setting.property_key: setting for setting in _SETTINGS if setting.property_key}
+    known = {PROPERTY_PREFIX + setting.property_key: setting for setting in SETTINGS if setting.property_key}
     used = {*known, *_FORMER_KEYS}
     ignored = tuple(key for key in entries if key.startswith(PROPERTY_PREFIX) and key not in used)
     values = {known[key]: value for key, value in entries.items() if key in known}
@@ -244,43 +240,45 @@ def list_differences(one: ControllerSettings, other: ControllerSettings, *, fixe
         fixed: Whether to compare the settings whose change needs a restart, or all others.
     """
     return tuple(
-        setting.yaml_key
-        for setting in _SETTINGS
-        if setting.is_fixed is fixed and _get_value(one, setting) != _get_value(other, setting)
+        setting.yaml_key for setting in SETTINGS if setting.is_fixed is fixed and setting.get(one) != setting.get(other)
     )
 
 
 def keep_fixed_settings(fixed: ControllerSettings, other: ControllerSettings) -> ControllerSettings:
     """Return a copy of `other` with the settings of `fixed` whose change needs a restart."""
-    decisions = replace(other.decisions, operator_name=fixed.decisions.operator_name)
-    return replace(other, decisions=decisions, election=fixed.election)
+    return replace_settings(other, {setting.path: setting.get(fixed) for setting in SETTINGS if setting.is_fixed})
 
 
-def _get_value(settings: ControllerSettings, setting: _Setting) -> object:
-    part = settings.election.terms if setting.part == "terms" else getattr(settings, setting.part, settings)
-    return getattr(part, setting.field_name)
+def replace_settings(settings: ControllerSettings, values: Mapping[str, object]) -> ControllerSettings:
+    """Return a copy with other values, by the paths of their fields.
+
+    Raises:
+        ValueError: Values do not fit together.
+    """
+    changed: ControllerSettings = _replace(settings, "", values)
+    return changed
+
+
+def _replace(part: Any, prefix: str, values: Mapping[str, object]) -> Any:
+    """Return a copy of a part of the settings. Each part is replaced once, because it checks its values together."""
+    changes: dict[str, object] = {}
+    for path, value in values.items():
+        name, dot, _ = path.removeprefix(prefix).partition(".")
+        if path.startswith(prefix) and name not in changes:
+            changes[name] = _replace(getattr(part, name), f"{prefix}{name}.", values) if dot else value
+    return replace(part, **changes)
 
 
 def _build_settings(
-    values: Mapping[_Setting, object], key: Callable[[_Setting], str], ignored: tuple[str, ...]
+    values: Mapping[Setting, object], key: Callable[[Setting], str], ignored: tuple[str, ...]
 ) -> ControllerSettings:
-    read: dict[str, dict[str, Any]] = defaultdict(dict)
+    read: dict[str, object] = {}
     for setting, value in values.items():
         try:
-            read[setting.part][setting.field_name] = setting.read(value)
+            read[setting.path] = setting.read(value)
         except ValueError as error:
             raise SettingsError(f"{key(setting)}: {error}, not {value!r}") from None
     try:
-        terms = LeaseTerms(**read["terms"])
+        return replace_settings(ControllerSettings(ignored=ignored), read)
     except ValueError as error:
         raise SettingsError(str(error)) from None
-    return ControllerSettings(
-        decisions=Settings(**read["decisions"]),
-        reconciles=ReconcileLimit(**read["reconciles"]),
-        requests=RequestLimit(**read["requests"]),
-        election=ElectionSettings(**read["election"], terms=terms),
-        takeover=TakeoverSettings(**read["takeover"]),
-        events=EventSettings(**read["events"]),
-        ignored=ignored,
-        **read[""],
-    )

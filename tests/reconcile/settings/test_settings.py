@@ -239,7 +239,10 @@ def test_list_differences_names_settings_that_need_a_restart(text: str, keys: tu
 
 def test_keep_fixed_settings_keeps_settings_that_need_a_restart() -> None:
     old = parse_yaml_settings("operatorName: old\nleaderElection: true\nleaseName: ours")
-    new = keep_fixed_settings(old, parse_yaml_settings("operatorName: new\nreconcileIntervalSeconds: 1\nworkers: 3"))
+    new = keep_fixed_settings(
+        old,
+        parse_yaml_settings("operatorName: new\nkueueEnabled: true\nreconcileIntervalSeconds: 1\nworkers: 3"),
+    )
     assert (new.decisions.operator_name, new.election.lease_name) == ("old", "ours")
     assert (new.decisions.reconcile_interval, new.workers) == (timedelta(seconds=1), 3)
     assert list_differences(old, new, fixed=True) == ()
