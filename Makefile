@@ -135,8 +135,8 @@ reliability: $(stamp) ## Test the controller with faults on a real API server (K
 	@if [ -x "$${KUBEBUILDER_ASSETS:-}/kube-apiserver" ]; then exec $(bin)/python -m pytest -m "$${RELIABILITY_MARK:-}" tests/reliability; \
 	else echo "make reliability: skipped: set KUBEBUILDER_ASSETS to a folder with etcd and kube-apiserver"; [ "$${CI:-}" != true ]; fi
 
-docs: $(stamp) ## Generate the pages that are made from code and data
-	@for page in draw_architecture draw_states list_differences list_fields list_classes; do $(bin)/python docs/$$page.py; done
+docs: $(stamp) ## Generate the pages, and the attributes of the operator, that are made from code and data
+	@for page in write_attributes draw_architecture draw_states list_differences list_fields list_classes; do $(bin)/python docs/$$page.py; done
 
 .site-venv/package:
 	@npm pack --silent --pack-destination .site-venv mermaid@$(mermaid) >/dev/null
@@ -159,6 +159,7 @@ check: $(stamp) ## Run the linter, the type checker, the checks of import direct
 	@echo "==> ruff"; $(bin)/ruff check . ; $(bin)/ruff format --check .
 	@echo "==> mypy"; $(bin)/mypy
 	@echo "==> import-linter"; $(bin)/lint-imports
+	@echo "==> generated code"; $(bin)/python docs/write_attributes.py --check
 	@echo "==> sizes"; $(bin)/python bench/sizes.py
 	@echo "==> vale"; if command -v go >/dev/null && $(MAKE) --no-print-directory $(bin)/vale; then $(run_vale); \
 	else echo "make check: could not check the prose, because Vale could not be built: see make prose"; [ "$${CI:-}" != true ]; fi

@@ -32,6 +32,7 @@ from ..core.parameters.arguments import (
     check_booleans,
     check_connection_id,
 )
+from ..core.parameters.declaration import Form
 from ..core.parameters.parameter_types import (
     ConfigMap,
     DynamicAllocation,
@@ -44,17 +45,21 @@ from ..core.parameters.parameter_types import (
 )
 from ..core.parameters.parameters import NAMES as PARAMETERS
 from ..core.parameters.parameters import STRUCTURED as STRUCTURED_PARAMETERS
-from ..core.parameters.parameters import Parameters, find_folder_problem
+from ..core.parameters.parameters import Parameters, find_folder_problem, select_names
 from ..core.parameters.pending import with_placeholders
 from ..links.spark_application import LINKS
 from . import checks, source
-from .renamed_arguments import take_renamed_arguments
+from .renamed_arguments import ALIASES, take_renamed_arguments
 from .retries import ask_policy
 
 if TYPE_CHECKING:
     from ..links.target import LinkTarget
     from .spark_application_runtime import ApplicationRun, Program
 
+_CONVERTERS = {
+    **dict.fromkeys(("py_file", *select_names(Form.FILE)), checks.convert_path),
+    **dict.fromkeys(select_names(Form.GROUP, Form.GROUPS), convert_to_plain),
+}
 _DEFERRABLE = conf.getboolean("operators", "default_deferrable", fallback=False)
 _INJECT_PARENT = conf.getboolean("openlineage", "spark_inject_parent_job_info", fallback=False)
 _INJECT_TRANSPORT = conf.getboolean("openlineage", "spark_inject_transport_info", fallback=False)
@@ -211,60 +216,72 @@ class SparkApplicationOperator(BaseOperator):
     )
     template_fields_renderers: ClassVar[dict[str, str]] = {
         "application": "yaml",
-        **dict.fromkeys(("arguments", "conf", "files", "jars", "py_files", *STRUCTURED_PARAMETERS), "json"),
-        **dict.fromkeys(("driver_template", "executor_template"), "yaml"),
+        **dict.fromkeys((*select_names(Form.FILES, Form.WORDS), *STRUCTURED_PARAMETERS), "json"),
+        **dict.fromkeys(select_names(Form.FILE), "yaml"),
     }
     # Airflow would read each string in the document that ends in .yaml as a file: see `render_template`.
     template_ext: Sequence[str] = ()
     operator_extra_links: Sequence[BaseOperatorLink] = LINKS
     ui_color = "#fbe2d3"
     # Airflow's `__setattr__` is slow. The constructor sets only those of these attributes that the task sets.
-    application: Any = None
-    py_file: str | None = None
-    py_files: Sequence[str] | str | None = None
-    main_class: str | None = None
-    jars: Sequence[str] | str | None = None
-    files: Sequence[str] | str | None = None
-    arguments: Sequence[object] | None = None
-    conf: Mapping[str, object] | None = None
+    # `make docs` generates the attributes between the next two comments from the fields of `Parameters`.
+    # Begin of the generated attributes.
     image: str | None = None
     spark_version: str | None = None
-    service_account: str | None = None
+    py_file: str | None = None
+    arguments: Sequence[object] | None = None
+    main_class: str | None = None
+    jars: Sequence[str] | str | None = None
+    py_files: Sequence[str] | str | None = None
+    files: Sequence[str] | str | None = None
+    packages: Sequence[str] | str | None = None
+    exclude_packages: Sequence[str] | str | None = None
+    repositories: Sequence[str] | str | None = None
     driver_cores: int | str | None = None
     driver_memory: str | None = None
     executor_cores: int | str | None = None
     executor_memory: str | None = None
     executor_instances: int | str | None = None
+    dynamic_allocation: DynamicAllocation | Mapping[str, object] | bool | str | None = None
     cluster: str | None = None
+    conf: Mapping[str, object] | None = None
+    event_log_dir: str | None = None
+    proxy_user: str | None = None
+    service_account: str | None = None
     labels: Mapping[str, object] | None = None
     annotations: Mapping[str, object] | None = None
     env_vars: Mapping[str, object] | None = None
-    secrets: object = None
-    config_maps: object = None
-    volumes: object = None
+    secrets: Sequence[Secret | Mapping[str, object]] | None = None
+    config_maps: Sequence[ConfigMap | Mapping[str, object]] | None = None
+    volumes: Sequence[Volume | Mapping[str, object]] | None = None
     node_selector: Mapping[str, object] | None = None
     tolerations: Sequence[Mapping[str, object]] | None = None
     priority_class: str | None = None
     image_pull_policy: str | None = None
     image_pull_secrets: Sequence[str] | str | None = None
-    packages: Sequence[str] | str | None = None
-    exclude_packages: Sequence[str] | str | None = None
-    repositories: Sequence[str] | str | None = None
     driver_template: Mapping[str, object] | str | None = None
     executor_template: Mapping[str, object] | str | None = None
-    dynamic_allocation: object = None
-    event_log_dir: str | None = None
-    timeouts: object = None
-    restart_policy: object = None
-    proxy_user: str | None = None
+    restart_policy: RestartPolicy | Mapping[str, object] | str | None = None
+    timeouts: Timeouts | Mapping[str, object] | None = None
     kueue_queue: str | None = None
     kueue_priority: str | None = None
-    scheduler: object = None
+    scheduler: Scheduler | Mapping[str, object] | str | None = None
+    # End of the generated attributes.
+    application: Any = None
     upload_to: str | None = None
     download_from: str | None = None
     api_version: str | None = None
     name: str | None = None
     namespace: str | None = None
+    kubernetes_conn_id: str | None = None
+    deferrable: bool
+    wait_for_completion: bool
+    delete_on_kill: bool
+    get_logs: bool
+    openlineage_inject_parent_job_info: bool
+    openlineage_inject_transport_info: bool
+    if_exists: str
+    keep_failed_driver: timedelta | float | None = None
     ttl: timedelta | float | None = None
     keep_driver: timedelta | float | None = None
     restarts: str | None = None
@@ -339,19 +356,15 @@ class SparkApplicationOperator(BaseOperator):
         retry_policy: RetryPolicy | None = None,
         **kwargs: Any,
     ) -> None:
+        # The arguments by their names, so that no argument needs an assignment of its own.
+        values = {name: value for name, value in locals().items() if name not in ("self", "kwargs", "__class__")}
         if restarts not in (None, RESTARTS_BY_CLUSTER):
             from .dialect_checks import map_restarts
 
             kwargs = {**kwargs, "retry_policy": retry_policy}
             kwargs = map_restarts(restarts, application, restart_policy, api_version, kwargs)
             retry_policy = kwargs.pop("retry_policy")
-        own = {
-            "arguments": arguments,
-            "main_class": main_class,
-            "executor_instances": executor_instances,
-            "service_account": service_account,
-        }
-        renamed = take_renamed_arguments(kwargs, [name for name, value in own.items() if value is not None])
+        renamed = take_renamed_arguments(kwargs, [name for name in ALIASES.values() if values[name] is not None])
         super().__init__(**kwargs, **build_retry_arguments(retry_policy))
         checks.check_retry_policy(retry_policy)
         check_booleans(
@@ -364,73 +377,13 @@ class SparkApplicationOperator(BaseOperator):
             start_from_trigger=start_from_trigger,
         )
         check_connection_id(kubernetes_conn_id)
-        self.openlineage_inject_parent_job_info = openlineage_inject_parent_job_info
-        self.openlineage_inject_transport_info = openlineage_inject_transport_info
-        self.kubernetes_conn_id = kubernetes_conn_id
-        self.deferrable = deferrable
-        self.wait_for_completion = wait_for_completion
-        self.delete_on_kill = delete_on_kill
-        self.get_logs = get_logs
-        self.keep_failed_driver = keep_failed_driver
-        values = {
-            "application": checks.convert_application(application),
-            "py_file": checks.convert_path(py_file),
-            "py_files": py_files,
-            "main_class": main_class,
-            "jars": jars,
-            "files": files,
-            "arguments": arguments,
-            "conf": conf,
-            "image": image,
-            "spark_version": spark_version,
-            "service_account": service_account,
-            "driver_cores": driver_cores,
-            "driver_memory": driver_memory,
-            "executor_cores": executor_cores,
-            "executor_memory": executor_memory,
-            "executor_instances": executor_instances,
-            "cluster": cluster,
-            "labels": labels,
-            "annotations": annotations,
-            "env_vars": env_vars,
-            "secrets": convert_to_plain(secrets),
-            "config_maps": convert_to_plain(config_maps),
-            "volumes": convert_to_plain(volumes),
-            "node_selector": node_selector,
-            "tolerations": tolerations,
-            "priority_class": priority_class,
-            "image_pull_policy": image_pull_policy,
-            "image_pull_secrets": image_pull_secrets,
-            "packages": packages,
-            "exclude_packages": exclude_packages,
-            "repositories": repositories,
-            "driver_template": checks.convert_path(driver_template),
-            "executor_template": checks.convert_path(executor_template),
-            "dynamic_allocation": convert_to_plain(dynamic_allocation),
-            "event_log_dir": event_log_dir,
-            "timeouts": convert_to_plain(timeouts),
-            "restart_policy": convert_to_plain(restart_policy),
-            "proxy_user": proxy_user,
-            "kueue_queue": kueue_queue,
-            "kueue_priority": kueue_priority,
-            "scheduler": convert_to_plain(scheduler),
-            "upload_to": upload_to,
-            "download_from": download_from,
-            "api_version": api_version,
-            "name": name,
-            "namespace": namespace,
-            "ttl": ttl,
-            "keep_driver": keep_driver,
-            "restarts": restarts,
-            "retry_policy": retry_policy,
-            **renamed,
-        }
-        given = {parameter: value for parameter, value in values.items() if value is not None}
-        for parameter, value in given.items():
-            setattr(self, parameter, value)
+        values |= {"application": checks.convert_application(application), "retry_policy": retry_policy, **renamed}
+        values |= {name: _CONVERTERS[name](values[name]) for name in _CONVERTERS}
+        for argument, value in values.items():
+            if value is not None:
+                setattr(self, argument, value)
         checks.check_if_exists(if_exists)
-        self.if_exists = if_exists
-        known = checks.select_known_parameters({name: given[name] for name in PARAMETERS if name in given})
+        known = checks.select_known_parameters({name: values[name] for name in PARAMETERS})
         problems = [find_ttl_problem(ttl), find_retention_problem("keep_driver", keep_driver)]
         problems.append(find_retention_problem("keep_failed_driver", keep_failed_driver))
         checks.check_problems([*known.find_problems(alone=application is None), *problems])

@@ -11,7 +11,8 @@ from ..core.compose.application import TaskSettings, compose_application
 from ..core.compose.restarts import has_double_restarts
 from ..core.driver.configuration.uris import is_local
 from ..core.parameters.arguments import RESTARTS_BY_AIRFLOW
-from ..core.parameters.parameters import NAMES, STRUCTURED, Parameters, split_list
+from ..core.parameters.declaration import Form
+from ..core.parameters.parameters import NAMES, STRUCTURED, Parameters, select_names, split_list
 from ..core.parameters.pending import is_template
 from ..follow.submission.document import parse_manifest
 from ..retry_policy import SparkRetryPolicy
@@ -19,10 +20,10 @@ from .application_task import ApplicationTask
 from .checks import reject_if_invalid
 
 # Parameters whose items are read at DAG parse time.
-_LISTS = ("arguments", "cluster", "conf", *STRUCTURED)
+_LISTS = ("arguments", "cluster", *STRUCTURED)
 # The values of these objects become texts of the manifest, so that the triggerer can render them.
-_TEXT_VALUES = ("labels", "annotations", "env_vars", "node_selector")
-_POD_TEMPLATES = ("driver_template", "executor_template")
+_TEXT_VALUES = select_names(Form.MAP)
+_POD_TEMPLATES = select_names(Form.FILE)
 _TRIGGER = "airflow_provider_spark_operator.triggers.start.SparkApplicationStartTrigger"
 
 
@@ -94,7 +95,7 @@ def build_start_arguments(task: ApplicationTask, parameters: Parameters) -> Star
 
 
 def _find_problems(task: ApplicationTask) -> list[str | None]:
-    files = [uri for name in ("py_files", "files", "jars") for uri in split_list(_select_text(getattr(task, name)))]
+    files = [uri for name in select_names(Form.FILES) for uri in split_list(_select_text(getattr(task, name)))]
     local = [uri for uri in [*files, *split_list(_select_text(task.py_file))] if is_local(uri)]
     given = {name: getattr(task, name) for name in (*NAMES, "application", "name", "namespace")}
     pending = sorted(name for name, value in given.items() if isinstance(value, XComArg))

@@ -256,7 +256,9 @@ def test_empty_connection_id_is_rejected_at_parse_time(kind: type[BaseOperator],
 def test_template_of_a_connection_id_is_accepted(
     kind: type[BaseOperator], parameters: dict[str, Any], given: str | None
 ) -> None:
-    assert vars(kind(task_id="a", kubernetes_conn_id=given, **parameters))["kubernetes_conn_id"] == given
+    arguments: dict[str, Any] = {"kubernetes_conn_id": given}
+    (name,) = arguments
+    assert getattr(kind(task_id="a", **arguments, **parameters), name) == given
 
 
 @pytest.mark.parametrize(("kind", "parameters"), TASKS)

@@ -122,7 +122,7 @@ def test_results_of_tasks_are_accepted_at_parse_time(dag: DAG) -> None:
     ("parameters", "message"),
     [
         ({"volumes": [Volume("v", "v", claim="c")]}, r"volumes\[0\]\.path: must be an absolute path"),
-        ({"labels": {"spark-role": "x"}}, "labels: spark-role is reserved"),
+        ({"labels": {"spark-role": "x"}}, "labels: 'spark-role' is reserved"),
         ({"restart_policy": "Sometimes"}, "restart_policy: must be one of"),
         ({**TIMEOUTS, "application": None, **PROGRAM, "api_version": KUBEFLOW}, "timeouts: is not supported"),
         (

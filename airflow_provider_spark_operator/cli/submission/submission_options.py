@@ -8,13 +8,13 @@ import click
 from ...core.compose.application import TaskSettings
 from ...core.compose.retention import KEEP_FAILED_DRIVER
 from ...core.dialects.dialect import find_api_version_problem
+from ...core.parameters.declaration import Panel
 from ...core.parameters.ttl import KEEP
 from ..base.ages import check_duration, parse_duration
 from ..base.object_names import require_object_name
 from ..options.assignment import parse_assignment, read_value
 from ..options.declaration import Parameter
 from ..options.options import require_text
-from .parameter_options import LIFECYCLE_PANEL, PROGRAM_PANEL
 
 _KEEP = "keep"
 
@@ -88,7 +88,7 @@ ApiVersion: TypeAlias = Annotated[
         "apiVersion of the application that is created from a program, for example "
         "sparkoperator.k8s.io/v1beta2 (default: spark.apache.org/v1)",
         check=_check_api_version,
-        panel=PROGRAM_PANEL,
+        panel=Panel.PROGRAM,
     ),
 ]
 UploadTo: TypeAlias = Annotated[
@@ -97,7 +97,7 @@ UploadTo: TypeAlias = Annotated[
         "--upload-to URL",
         "folder for files that do not fit into a ConfigMap; they are uploaded there. For example, s3://bucket/jobs",
         check=require_text,
-        panel=PROGRAM_PANEL,
+        panel=Panel.PROGRAM,
     ),
 ]
 DownloadFrom: TypeAlias = Annotated[
@@ -106,7 +106,7 @@ DownloadFrom: TypeAlias = Annotated[
         "--download-from URL",
         "URL at which the driver reads the folder of --upload-to (default: the same URL, but s3a:// for s3://)",
         check=require_text,
-        panel=PROGRAM_PANEL,
+        panel=Panel.PROGRAM,
     ),
 ]
 TimeToLive: TypeAlias = Annotated[
@@ -115,7 +115,7 @@ TimeToLive: TypeAlias = Annotated[
         "--ttl DURATION|keep",
         "delete the application this long after its end; keep: never delete it (default: as in the manifest, or 7d)",
         check=_check_ttl,
-        panel=LIFECYCLE_PANEL,
+        panel=Panel.LIFECYCLE,
     ),
 ]
 KeepDriver: TypeAlias = Annotated[
@@ -124,7 +124,7 @@ KeepDriver: TypeAlias = Annotated[
         "--keep-driver DURATION",
         "keep the driver pod this long after the application succeeds or fails, so that its log can be read",
         check=check_duration,
-        panel=LIFECYCLE_PANEL,
+        panel=Panel.LIFECYCLE,
     ),
 ]
 KeepFailedDriver: TypeAlias = Annotated[
@@ -134,7 +134,7 @@ KeepFailedDriver: TypeAlias = Annotated[
         "keep the driver pod this long after the application fails; 0 means the default of the operator in the "
         "cluster. The option has no effect if the manifest or --keep-driver sets how long the pod is kept",
         check=check_duration,
-        panel=LIFECYCLE_PANEL,
+        panel=Panel.LIFECYCLE,
     ),
 ]
 USUAL_KEEP_FAILED_DRIVER = f"{KEEP_FAILED_DRIVER.total_seconds() / 60:.0f}m"

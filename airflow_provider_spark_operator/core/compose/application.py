@@ -7,7 +7,7 @@ from ..dialects.dialect import dialect_of
 from ..kubernetes.json_object import JsonObject, copy_object
 from ..kubernetes.names import LABEL_PRIORITY_CLASS, LABEL_QUEUE_NAME
 from ..kubernetes.problems import InvalidResource
-from ..parameters.parameter_values import read_seconds
+from ..parameters.parameter_types import read_seconds
 from ..parameters.parameters import Parameters
 from ..parameters.pod_settings import format_values
 from .files import MountedFiles

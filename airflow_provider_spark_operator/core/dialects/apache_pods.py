@@ -8,8 +8,16 @@ from ..driver.configuration.inputs import DRIVER_TEMPLATE_KEY
 from ..driver.pod.volcano import POD_GROUP_JSON_KEY, POD_GROUP_TEMPLATE_KEY, VOLCANO_STEP
 from ..kubernetes.json_object import JsonObject, copy_object
 from ..kubernetes.problems import InvalidResource, Problem
-from ..parameters.parameter_types import VOLCANO, YUNIKORN, DynamicAllocation, RestartPolicy, Timeouts
-from ..parameters.parameter_values import build_value, read_flag, read_seconds
+from ..parameters.parameter_types import (
+    VOLCANO,
+    YUNIKORN,
+    DynamicAllocation,
+    RestartPolicy,
+    Timeouts,
+    build_value,
+    read_flag,
+    read_seconds,
+)
 from ..parameters.parameters import Parameters
 from ..parameters.pod_settings import (
     CONTAINERS,

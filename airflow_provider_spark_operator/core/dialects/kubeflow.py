@@ -20,8 +20,7 @@ from ..kubernetes.problems import InvalidResource, Problem, Severity
 from ..kubernetes.times import read_time
 from ..lifecycle.driver_end import get_main_container
 from ..log.java_message import shorten_java_message
-from ..parameters.parameter_types import RestartPolicy
-from ..parameters.parameter_values import read_flag
+from ..parameters.parameter_types import RestartPolicy, read_flag
 from ..parameters.parameters import MEMORY_KEYS, Parameters
 from ..parameters.pending import is_pending
 from ..parameters.ttl import DEFAULT_TTL_SECONDS, KEEP

@@ -8,8 +8,15 @@ import math
 from collections.abc import Mapping
 
 from ..kubernetes.json_object import JsonObject, copy_list, copy_object
-from ..parameters.parameter_types import VOLCANO, YUNIKORN, DynamicAllocation, RestartPolicy
-from ..parameters.parameter_values import build_value, read_flag, read_seconds
+from ..parameters.parameter_types import (
+    VOLCANO,
+    YUNIKORN,
+    DynamicAllocation,
+    RestartPolicy,
+    build_value,
+    read_flag,
+    read_seconds,
+)
 from ..parameters.parameters import Parameters, split_list
 from ..parameters.pod_settings import (
     CONTAINERS,

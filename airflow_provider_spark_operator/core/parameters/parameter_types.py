@@ -4,13 +4,14 @@ DAG files import these types from `airflow_provider_spark_operator.parameters`. 
 Airflow renders the templates in it and shows it.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from datetime import timedelta
 from functools import cache
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias, TypeVar
 
 from ..kubernetes.names import ROLE_DRIVER
+from ..kubernetes.times import to_seconds
 
 PODS_ALL: Final = "all"
 PODS_DRIVER: Final = ROLE_DRIVER
@@ -147,6 +148,40 @@ class Scheduler:
 
     name: str
     queue: str | None = None
+
+
+Group: TypeAlias = Secret | ConfigMap | Volume | DynamicAllocation | Timeouts | RestartPolicy | Scheduler
+T = TypeVar("T", bound=Group)
+
+
+def build_value(kind: type[T], value: object) -> T:
+    """Return the typed form of a value that has no problems."""
+    if isinstance(value, kind):
+        return value
+    plain: Mapping[str, Any] = value if isinstance(value, Mapping) else {}
+    return kind(**plain)
+
+
+def build_values(kind: type[T], values: Sequence[object] | None) -> list[T]:
+    """Return the typed form of the values of a list that have no problems."""
+    return [build_value(kind, value) for value in values or ()]
+
+
+def is_in(pods: str, role: str) -> bool:
+    """Return whether pods of the role, "driver" or "executor", belong to the value of `pods`."""
+    return pods == PODS_ALL or pods.startswith(role)
+
+
+def read_flag(value: object) -> bool | None:
+    """Return a boolean, which a template renders as text; None if `value` is not a boolean."""
+    if isinstance(value, bool):
+        return value
+    return {"true": True, "false": False}.get(value.strip().lower()) if isinstance(value, str) else None
+
+
+def read_seconds(value: object) -> float | None:
+    """Return a duration, which a template renders as text, in seconds; None if there is none."""
+    return float(value) if isinstance(value, str) else to_seconds(value)
 
 
 def convert_to_plain(value: object) -> object:

@@ -4,22 +4,35 @@ A parameter may be a template expression, or not be known yet (`PENDING`). It is
 """
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
-from typing import Final
+from dataclasses import dataclass
+from posixpath import normpath
+from typing import Any, Final
 
-from ..kubernetes.identity import CLUSTER_IDENTITY, find_name_problem
-from ..kubernetes.kubernetes_names import is_namespace
 from ..kubernetes.names import LABEL_QUEUE_NAME
 from ..kubernetes.problems import Problem
 from ..spark.spark_conf import DYNAMIC_ALLOCATION_KEY, IMAGE_KEY, uses_dynamic_allocation
-from .parameter_checks import CHECKS, find_conflicts, mask_user
-from .parameter_types import YUNIKORN, ConfigMap, DynamicAllocation, RestartPolicy, Scheduler, Secret, Timeouts, Volume
-from .parameter_values import read_flag
-from .pending import advise_native, is_pending
+from . import parameter_checks as checks
+from .declaration import Form, Panel, declare, read_declarations
+from .parameter_types import (
+    PODS_ALL,
+    PODS_DRIVER,
+    PODS_EXECUTORS,
+    YUNIKORN,
+    ConfigMap,
+    DynamicAllocation,
+    RestartPolicy,
+    Scheduler,
+    Secret,
+    Timeouts,
+    Volume,
+    is_in,
+    read_flag,
+)
+from .pending import is_pending
+from .validators import integer, mask_user, name_of, one_of, optional
 
-_MEMORY = re.compile(r"[1-9][0-9]*(k|m|g|t|p|kb|mb|gb|tb|pb)\Z", re.IGNORECASE)
-_NUMBER = re.compile(r"(0|[1-9][0-9]*)\Z")
 _VERSION_IN_TAG = re.compile(r":v?([0-9]+\.[0-9]+\.[0-9]+)[^/:@]*(?:@[^/]*)?\Z")
 _FOLDER = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*://[^ ]")
 MEMORY_KEYS: Final = (
@@ -28,100 +41,174 @@ MEMORY_KEYS: Final = (
     "spark.executor.memory",
     "spark.executor.memoryOverhead",
 )
-# Parameters that are integers, with the smallest value of each.
-_NUMBERS = (("driver_cores", 1), ("executor_cores", 1), ("executor_instances", 0))
-_MEMORIES = ("driver_memory", "executor_memory")
-_LISTS = ("jars", "py_files", "files", "arguments")
-_TEXTS = ("image", "main_class", "py_file", "spark_version")
 
 
 @dataclass(frozen=True)
 class Parameters:
     """Values that override fields of a document; None leaves the field of the document unchanged.
 
-    Attributes:
-        image: Container image of driver and executors.
-        main_class: Main class; it is in one of `jars`.
-        py_file: URI of the Python script.
-        jars: URIs of jars. For a class, the first is the jar of the application.
-        py_files: URIs of Python files and archives next to the script. Without `py_file` the first is the script.
-        files: URIs of files for driver and executors.
-        arguments: Arguments of the program.
-        conf: Spark properties. A property whose value is None is left out.
-        spark_version: Spark version of the image, for example "4.3.0".
-        service_account: Service account of the driver.
-        driver_cores: Number of cores of the driver.
-        driver_memory: Memory of the driver, for example "4g".
-        executor_cores: Number of cores of each executor.
-        executor_memory: Memory of each executor, for example "4g".
-        executor_instances: Number of executors.
-        cluster: Name of a SparkCluster, or `<namespace>/<name>`, whose workers run the executors.
-        labels: Labels of the application and its pods.
-        annotations: Annotations of the application and its pods.
-        env_vars: Environment variables of driver and executors.
-        secrets: Secrets as environment variables or files. As the next two, typed or as objects.
-        config_maps: ConfigMaps as files.
-        volumes: Volumes with their mounts.
-        node_selector: Labels of the nodes of the pods.
-        tolerations: Tolerations of the pods.
-        priority_class: PriorityClass of the pods.
-        image_pull_policy: When nodes pull the image.
-        image_pull_secrets: Names of Secrets with credentials of a registry.
-        packages: Coordinates of Maven packages.
-        exclude_packages: Coordinates of dependencies of `packages` to leave out.
-        repositories: URLs of further Maven repositories.
-        driver_template: Pod template of the driver: an object, or the text of a file.
-        executor_template: Pod template of the executors: an object, or the text of a file.
-        dynamic_allocation: Whether Spark chooses the number of executors, or within which limits.
-        event_log_dir: URL of the folder of event logs.
-        timeouts: Limits of the phases of an attempt.
-        restart_policy: Restarts by the operator, as a policy or with details.
-        proxy_user: User that Spark impersonates.
-        kueue_queue: LocalQueue of Kueue in which the application waits for admission.
-        kueue_priority: WorkloadPriorityClass of the application in its queue.
-        scheduler: Scheduler of the pods, as a name or with its queue.
+    The declaration of a parameter contains its check, its meaning, and its option on the command line.
     """
 
-    image: str | None = None
-    main_class: str | None = None
-    py_file: str | None = None
-    jars: Sequence[str] | str | None = None
-    py_files: Sequence[str] | str | None = None
-    files: Sequence[str] | str | None = None
-    arguments: Sequence[object] | None = None
-    conf: Mapping[str, object] | None = None
-    spark_version: str | None = None
-    service_account: str | None = None
-    driver_cores: int | str | None = None
-    driver_memory: str | None = None
-    executor_cores: int | str | None = None
-    executor_memory: str | None = None
-    executor_instances: int | str | None = None
-    cluster: str | None = None
-    labels: Mapping[str, object] | None = None
-    annotations: Mapping[str, object] | None = None
-    env_vars: Mapping[str, object] | None = None
-    secrets: Sequence[Secret | Mapping[str, object]] | None = None
-    config_maps: Sequence[ConfigMap | Mapping[str, object]] | None = None
-    volumes: Sequence[Volume | Mapping[str, object]] | None = None
-    node_selector: Mapping[str, object] | None = None
-    tolerations: Sequence[Mapping[str, object]] | None = None
-    priority_class: str | None = None
-    image_pull_policy: str | None = None
-    image_pull_secrets: Sequence[str] | str | None = None
-    packages: Sequence[str] | str | None = None
-    exclude_packages: Sequence[str] | str | None = None
-    repositories: Sequence[str] | str | None = None
-    driver_template: Mapping[str, object] | str | None = None
-    executor_template: Mapping[str, object] | str | None = None
-    dynamic_allocation: DynamicAllocation | Mapping[str, object] | bool | str | None = None
-    event_log_dir: str | None = None
-    timeouts: Timeouts | Mapping[str, object] | None = None
-    restart_policy: RestartPolicy | Mapping[str, object] | str | None = None
-    proxy_user: str | None = None
-    kueue_queue: str | None = None
-    kueue_priority: str | None = None
-    scheduler: Scheduler | Mapping[str, object] | str | None = None
+    image: str | None = declare(
+        checks.STRING, Form.TEXT, Panel.PROGRAM, "IMAGE", "container image of driver and executors"
+    )
+    spark_version: str | None = declare(
+        checks.STRING, Form.TEXT, Panel.PROGRAM, "VERSION", "Spark version of the image, for example 4.3.0"
+    )
+    py_file: str | None = declare(
+        checks.STRING, Form.TEXT, Panel.PROGRAM, "FILE", "Python script: a local file or a URI"
+    )
+    arguments: Sequence[object] | None = declare(
+        checks.ARGUMENTS, Form.WORDS, Panel.PROGRAM, "ARGUMENT…", "arguments of the program"
+    )
+    main_class: str | None = declare(
+        checks.STRING,
+        Form.TEXT,
+        Panel.PROGRAM,
+        "CLASS",
+        "main class of a Java or Scala program; the first file of --jars must contain it",
+    )
+    jars: Sequence[str] | str | None = declare(
+        checks.FILES,
+        Form.FILES,
+        Panel.PROGRAM,
+        "FILE,…",
+        "jars for driver and executors; with --main-class, the first one contains the program",
+    )
+    py_files: Sequence[str] | str | None = declare(
+        checks.FILES, Form.FILES, Panel.PROGRAM, "FILE,…", "Python files and archives that the script imports"
+    )
+    files: Sequence[str] | str | None = declare(
+        checks.FILES, Form.FILES, Panel.PROGRAM, "FILE,…", "files for driver and executors"
+    )
+    packages: Sequence[str] | str | None = declare(
+        checks.PACKAGES, Form.LIST, Panel.PROGRAM, "G:A:V,…", "coordinates of Maven packages"
+    )
+    exclude_packages: Sequence[str] | str | None = declare(
+        checks.EXCLUSIONS, Form.LIST, Panel.PROGRAM, "G:A,…", "dependencies of --packages to leave out"
+    )
+    repositories: Sequence[str] | str | None = declare(
+        checks.REPOSITORIES, Form.LIST, Panel.PROGRAM, "URL,…", "further Maven repositories"
+    )
+    driver_cores: int | str | None = declare(integer(1), Form.TEXT, Panel.RESOURCES, "N", "cores of the driver")
+    driver_memory: str | None = declare(
+        checks.MEMORY, Form.TEXT, Panel.RESOURCES, "SIZE", "memory of the driver, for example 4g"
+    )
+    executor_cores: int | str | None = declare(integer(1), Form.TEXT, Panel.RESOURCES, "N", "cores of each executor")
+    executor_memory: str | None = declare(
+        checks.MEMORY, Form.TEXT, Panel.RESOURCES, "SIZE", "memory of each executor, for example 4g"
+    )
+    executor_instances: int | str | None = declare(integer(0), Form.TEXT, Panel.RESOURCES, "N", "number of executors")
+    dynamic_allocation: DynamicAllocation | Mapping[str, object] | bool | str | None = declare(
+        checks.ALLOCATION,
+        Form.GROUP,
+        Panel.RESOURCES,
+        "KEY=N,…",
+        "let Spark choose the number of executors: true, false, or any of min=N, max=N and initial=N",
+    )
+    cluster: str | None = declare(
+        checks.CLUSTER, Form.TEXT, Panel.RESOURCES, "[NS/]NAME", "SparkCluster whose workers run the executors"
+    )
+    conf: Mapping[str, object] | None = declare(checks.PROPERTIES, Form.MAP, Panel.SPARK, "KEY=VALUE", "Spark property")
+    event_log_dir: str | None = declare(checks.FOLDER, Form.TEXT, Panel.SPARK, "URL", "folder of the event logs")
+    proxy_user: str | None = declare(checks.NON_EMPTY, Form.TEXT, Panel.SPARK, "USER", "user that Spark impersonates")
+    service_account: str | None = declare(
+        name_of("a ServiceAccount"), Form.TEXT, Panel.PODS, "NAME", "service account of the driver"
+    )
+    labels: Mapping[str, object] | None = declare(
+        checks.LABELS, Form.MAP, Panel.PODS, "KEY=VALUE", "label of the application and its pods"
+    )
+    annotations: Mapping[str, object] | None = declare(
+        checks.ANNOTATIONS, Form.MAP, Panel.PODS, "KEY=VALUE", "annotation of the application and its pods"
+    )
+    env_vars: Mapping[str, object] | None = declare(
+        checks.ENVIRONMENT, Form.MAP, Panel.PODS, "NAME=VALUE", "environment variable of driver and executors"
+    )
+    secrets: Sequence[Secret | Mapping[str, object]] | None = declare(
+        checks.SECRETS,
+        Form.GROUPS,
+        Panel.PODS,
+        "name=S,…",
+        "mount a Secret as files (path=DIR), or read environment variables from it (env.VARIABLE=KEY); "
+        "pods=driver: only in the driver; pods=executors: only in the executors",
+    )
+    config_maps: Sequence[ConfigMap | Mapping[str, object]] | None = declare(
+        checks.CONFIG_MAPS,
+        Form.GROUPS,
+        Panel.PODS,
+        "name=C,path=DIR",
+        "mount a ConfigMap as files; pods=driver: only in the driver; pods=executors: only in the executors",
+    )
+    volumes: Sequence[Volume | Mapping[str, object]] | None = declare(
+        checks.VOLUMES,
+        Form.GROUPS,
+        Panel.PODS,
+        "name=V,path=DIR,…",
+        "mount a volume: an existing claim (claim=NAME), new claims (size=50Gi,storage_class=NAME), or another "
+        "source (source.emptyDir={}); optional: read_only, sub_path and pods",
+    )
+    node_selector: Mapping[str, object] | None = declare(
+        checks.SELECTOR, Form.MAP, Panel.PODS, "KEY=VALUE", "run the pods only on nodes with this label"
+    )
+    tolerations: Sequence[Mapping[str, object]] | None = declare(
+        checks.TOLERATIONS,
+        Form.GROUPS,
+        Panel.PODS,
+        "key=K,…",
+        "toleration with the fields of Kubernetes, for example key=spot,operator=Exists",
+    )
+    priority_class: str | None = declare(
+        name_of("a PriorityClass"), Form.TEXT, Panel.PODS, "NAME", "PriorityClass of the pods"
+    )
+    image_pull_policy: str | None = declare(
+        one_of("Always", "IfNotPresent", "Never"),
+        Form.TEXT,
+        Panel.PODS,
+        "POLICY",
+        "when nodes pull the image: Always, IfNotPresent or Never",
+    )
+    image_pull_secrets: Sequence[str] | str | None = declare(
+        checks.PULL_SECRETS, Form.LIST, Panel.PODS, "NAME,…", "Secrets with credentials of the registry"
+    )
+    driver_template: Mapping[str, object] | str | None = declare(
+        checks.TEMPLATE, Form.FILE, Panel.PODS, "FILE", "YAML file with a pod template of the driver"
+    )
+    executor_template: Mapping[str, object] | str | None = declare(
+        checks.TEMPLATE, Form.FILE, Panel.PODS, "FILE", "YAML file with a pod template of the executors"
+    )
+    restart_policy: RestartPolicy | Mapping[str, object] | str | None = declare(
+        checks.RESTART_POLICY,
+        Form.GROUP,
+        Panel.LIFECYCLE,
+        "POLICY",
+        "restarts: Never, OnFailure, OnInfrastructureFailure or Always; or policy=OnFailure,attempts=3,backoff=30s",
+    )
+    timeouts: Timeouts | Mapping[str, object] | None = declare(
+        checks.TIMEOUTS,
+        Form.GROUP,
+        Panel.LIFECYCLE,
+        "KEY=DURATION,…",
+        "time limits of the phases of an attempt: driver_start, driver_ready, executor_start and termination",
+    )
+    kueue_queue: str | None = declare(
+        checks.KUEUE_QUEUE,
+        Form.TEXT,
+        Panel.QUEUE,
+        "NAME",
+        "LocalQueue of Kueue that admits the application",
+        flag="--queue",
+    )
+    kueue_priority: str | None = declare(
+        checks.KUEUE_PRIORITY, Form.TEXT, Panel.QUEUE, "NAME", "WorkloadPriorityClass of Kueue", flag="--priority"
+    )
+    scheduler: Scheduler | Mapping[str, object] | str | None = declare(
+        checks.SCHEDULER,
+        Form.GROUP,
+        Panel.QUEUE,
+        "NAME",
+        "scheduler of the pods: volcano, yunikorn or another; or name=yunikorn,queue=root.data",
+    )
 
     def find_problems(self, *, alone: bool = False) -> list[Problem]:
         """Return the problems that can be found before templates are rendered.
@@ -131,19 +218,16 @@ class Parameters:
         """
         # DAG files run these checks for each task: only what the task sets may cost time.
         given = {name: value for name in NAMES if (value := getattr(self, name)) is not None}
-        found = [_find_text_problem(name, given[name]) for name in _TEXTS if name in given]
-        found += [_find_number_problem(name, given[name], least) for name, least in _NUMBERS if name in given]
-        found += [_find_memory_problem(name, given[name]) for name in _MEMORIES if name in given]
-        found += [_find_list_problem(name, given[name]) for name in _LISTS if name in given]
-        found += [self._find_script_problem(), find_cluster_problem(self.cluster), _find_conf_problem(self.conf)]
-        found += self._find_pod_problems(given)
-        found += [self._find_limit_problem(), self._find_queue_problem()]
+        found = [problem for name, value in given.items() for problem in _CHECKS[name](name, value)]
+        if not found and not given.keys().isdisjoint(("secrets", "config_maps", "volumes")):
+            found += self._find_conflicts()
+        found += filter(None, (self._find_script_problem(), self._find_limit_problem(), self._find_queue_problem()))
         if alone and self.py_file is None and self.py_files is None and self.main_class is None:
             found.append(Problem("", "no program is given: set application, py_file, or main_class with jars"))
-        elif alone and not any(found):
-            found += [self._find_version_problem(), self._find_instances_problem(), self._find_priority_problem()]
-            found.append(self._find_exclusion_problem())
-        return [problem for problem in found if problem]
+        elif alone and not found:
+            priorities = (self._find_priority_problem(), self._find_exclusion_problem())
+            found += filter(None, (self._find_version_problem(), self._find_instances_problem(), *priorities))
+        return found
 
     @property
     def properties(self) -> dict[str, str]:
@@ -155,13 +239,23 @@ class Parameters:
         """Whether `executor_instances` is 0."""
         return self.executor_instances is not None and str(self.executor_instances).strip() == "0"
 
-    def _find_pod_problems(self, given: Mapping[str, object]) -> list[Problem]:
-        known = [name for name in given if name in CHECKS and not is_pending(given[name])]
-        found = [problem for name in known for problem in CHECKS[name](name, given[name])]
-        if found or not any(name in known for name in ("secrets", "config_maps", "volumes")):
-            return found
-        env_vars = None if is_pending(self.env_vars) else self.env_vars
-        return find_conflicts(env_vars, self.secrets, self.config_maps, self.volumes)
+    def _find_conflicts(self) -> list[Problem]:
+        """Return the names and paths that one pod would get twice. The values have no other problems."""
+        found: dict[str, Problem] = {}
+        for role in (PODS_DRIVER, PODS_EXECUTORS):
+            secrets, config_maps, volumes = (
+                [entry for entry in _list_known_parts(values) if is_in(entry.get("pods") or PODS_ALL, role)]
+                for values in (self.secrets, self.config_maps, self.volumes)
+            )
+            paths = [normpath(entry["path"]) for entry in (*secrets, *config_maps, *volumes) if entry.get("path")]
+            variables = [*_get_parts(self.env_vars, dict), *(name for one in secrets for name in one.get("env") or ())]
+            for path in _list_repeated(paths):
+                found[path] = Problem("", f"secrets, config_maps and volumes mount {path} twice: choose other paths")
+            for name in _list_repeated([entry["name"] for entry in volumes]):
+                found[name] = Problem("volumes", f"{name} is given twice: choose other names")
+            for variable in _list_repeated(variables):
+                found[variable] = Problem("", f"env_vars and secrets set {variable} twice: remove one of them")
+        return list(found.values())
 
     def _find_script_problem(self) -> Problem | None:
         if self.py_file is None or self.main_class is None:
@@ -227,18 +321,34 @@ class Parameters:
         return Problem("kueue_priority", "has no effect without a queue: set kueue_queue")
 
 
-def _get_parts(value: object, kind: type) -> Mapping[str, object]:
+def _get_parts(value: object, kind: type) -> Mapping[str, Any]:
     """Return the parts of a value that groups settings. Empty if it is not of the type, nor an object."""
     return value if isinstance(value, Mapping) else vars(value) if isinstance(value, kind) else {}
 
 
-NAMES: Final = tuple(one.name for one in fields(Parameters))
-# The parameters whose values are objects or lists.
-STRUCTURED: Final = (
-    *("labels", "annotations", "env_vars", "secrets", "config_maps", "volumes", "node_selector", "tolerations"),
-    *("image_pull_secrets", "packages", "exclude_packages", "repositories"),
-    *("dynamic_allocation", "timeouts", "restart_policy", "scheduler"),
-)
+def _list_known_parts(values: Sequence[object] | None) -> list[Mapping[str, Any]]:
+    """Return the parts of each entry, if the parts that can conflict are known."""
+    known = [] if is_pending(values) else [_get_parts(entry, object) for entry in values or () if not is_pending(entry)]
+    set_parts = [[parts.get(name) for name in ("name", "path", "pods", "env") if parts.get(name)] for parts in known]
+    return [parts for parts, given in zip(known, set_parts, strict=True) if not any(map(is_pending, given))]
+
+
+def _list_repeated(values: Sequence[str]) -> list[str]:
+    return [value for value, number in Counter(values).items() if number > 1]
+
+
+DECLARATIONS: Final = read_declarations(Parameters)
+NAMES: Final = tuple(DECLARATIONS)
+_CHECKS: Final = {name: optional(declaration.check) for name, declaration in DECLARATIONS.items()}
+
+
+def select_names(*forms: Form) -> tuple[str, ...]:
+    """Return the names of the parameters with one of the forms."""
+    return tuple(name for name, declaration in DECLARATIONS.items() if declaration.form in forms)
+
+
+STRUCTURED: Final = select_names(Form.LIST, Form.MAP, Form.GROUP, Form.GROUPS)
+"""The parameters whose values are objects or lists of values."""
 
 
 def split_list(value: Sequence[str] | str | None) -> list[str]:
@@ -258,75 +368,6 @@ def find_folder_problem(name: str, url: object) -> Problem | None:
     if url is None or is_pending(url) or (isinstance(url, str) and _FOLDER.match(url)):
         return None
     return Problem(name, f"must be the URL of a folder, such as s3://bucket/jobs, not {mask_user(repr(url))}")
-
-
-def find_cluster_problem(cluster: object) -> Problem | None:
-    """Return the problem with the name of a SparkCluster; None if it is valid or not known yet."""
-    if is_pending(cluster) or (isinstance(cluster, str) and _is_cluster(cluster.strip())):
-        return None
-    return Problem("cluster", f"must be the name of a SparkCluster, or <namespace>/<name>, not {cluster!r}")
-
-
-def _is_cluster(text: str) -> bool:
-    namespace, slash, name = text.rpartition("/")
-    return (not slash or is_namespace(namespace)) and find_name_problem(name, CLUSTER_IDENTITY) is None
-
-
-def _find_number_problem(name: str, value: object, minimum: int) -> Problem | None:
-    if is_pending(value):
-        return None
-    written = str(value).strip()
-    if not isinstance(value, (bool, float)) and _NUMBER.match(written) and int(written) >= minimum:
-        return None
-    return Problem(name, f"must be an integer of {minimum} or more, not {value!r}")
-
-
-def _find_memory_problem(name: str, value: object) -> Problem | None:
-    if is_pending(value) or (isinstance(value, str) and _MEMORY.match(value.strip())):
-        return None
-    return Problem(name, f"must be a size with its unit, such as 512m or 4g, not {value!r}")
-
-
-def _find_text_problem(name: str, value: object) -> Problem | None:
-    if is_pending(value) or isinstance(value, str):
-        return None
-    return Problem(name, f"must be a string, not {value!r}")
-
-
-def _find_conf_problem(conf: object) -> Problem | None:
-    # Messages do not contain the values, because some are secrets.
-    if is_pending(conf):
-        return None
-    if not isinstance(conf, Mapping):
-        message = f"must be an object of Spark properties, but is of type {type(conf).__name__}{advise_native(conf)}"
-        return Problem("conf", message)
-    numbers = ", ".join(repr(key) for key in conf if not isinstance(key, str))
-    if numbers:
-        return Problem("conf", f"the names of properties must be strings, not {numbers}: put the names in quotes")
-    wrong = [key for key, value in conf.items() if not (is_pending(value) or isinstance(value, (str, int, float)))]
-    if not wrong:
-        return None
-    names = ", ".join(map(str, wrong))
-    return Problem(
-        "conf", f"the value of {names} must be a string, a number, true or false. Write a list as a string with commas"
-    )
-
-
-def _find_list_problem(name: str, value: object) -> Problem | None:
-    if name == "arguments" and isinstance(value, (list, tuple)):
-        return _find_argument_problem(value)
-    if is_pending(value) or isinstance(value, (list, tuple)) or (isinstance(value, str) and name != "arguments"):
-        return None
-    return Problem(name, f"must be a list, not {value!r}{advise_native(value)}")
-
-
-def _find_argument_problem(arguments: Sequence[object]) -> Problem | None:
-    for position, entry in enumerate(arguments):
-        if entry is None or not (is_pending(entry) or isinstance(entry, (str, int, float))):
-            message = f"must be a string, a number, true or false, but is of type {type(entry).__name__}"
-            advice = "Pass None, objects and lists as JSON text, for example json.dumps(value) or {{ value | tojson }}"
-            return Problem(f"arguments[{position}]", f"{message}. {advice}")
-    return None
 
 
 def _format_property(value: object) -> str:

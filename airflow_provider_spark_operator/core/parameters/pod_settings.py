@@ -9,8 +9,7 @@ from ..kubernetes.json_object import JsonObject
 from ..kubernetes.kubernetes_names import is_namespace
 from ..kubernetes.names import DRIVER_CONTAINER, EXECUTOR_CONTAINER, ROLE_DRIVER, ROLE_EXECUTOR
 from ..kubernetes.problems import InvalidResource, Problem
-from .parameter_types import ConfigMap, Scheduler, Secret, Volume
-from .parameter_values import build_value, build_values, is_in, read_flag
+from .parameter_types import ConfigMap, Scheduler, Secret, Volume, build_value, build_values, is_in, read_flag
 from .parameters import Parameters, split_list
 
 DRIVER: Final = ROLE_DRIVER

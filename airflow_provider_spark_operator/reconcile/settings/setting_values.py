@@ -2,8 +2,9 @@
 
 import math
 import re
+from collections.abc import Callable
 from datetime import timedelta
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from ...core.kubernetes.kubernetes_names import (
     LABEL_RULE,
@@ -14,6 +15,7 @@ from ...core.kubernetes.kubernetes_names import (
     is_object_name,
 )
 from ...core.kubernetes.ownership import LeaseReference
+from ...core.parameters.parameter_types import read_flag as parse_flag
 from ..objects.scope import EveryNamespace, NamedNamespaces, Scope
 
 SettingValue: TypeAlias = str | bool | timedelta | float | int | Scope | LeaseReference | tuple[str, ...]
@@ -29,35 +31,36 @@ def read_text(value: object) -> str:
     return value.strip()
 
 
-def read_namespace(value: object) -> str:
-    """Read the name of a namespace."""
-    if not is_namespace(name := read_text(value)):
-        raise ValueError(f"must be the name of a namespace ({NAMESPACE_RULE})")
-    return name
+def _read_valid(is_valid: Callable[[str], bool], noun: str, rule: str) -> Callable[[object], str]:
+    """Return a reader of non-empty strings that satisfy a condition."""
+
+    def read(value: object) -> str:
+        if not is_valid(text := read_text(value)):
+            raise ValueError(f"must be {noun} ({rule})")
+        return text
+
+    return read
 
 
-def read_object_name(value: object) -> str:
-    """Read the name of an object."""
-    if not is_object_name(name := read_text(value)):
-        raise ValueError(f"must be the name of an object ({OBJECT_RULE})")
-    return name
+read_namespace: Final = _read_valid(is_namespace, "the name of a namespace", NAMESPACE_RULE)
+read_object_name: Final = _read_valid(is_object_name, "the name of an object", OBJECT_RULE)
+read_label_value: Final = _read_valid(is_label_value, "a valid label value", LABEL_RULE)
 
 
-def read_label_value(value: object) -> str:
-    """Read the value of a label."""
-    if not is_label_value(text := read_text(value)):
-        raise ValueError(f"must be a valid label value ({LABEL_RULE})")
-    return text
+def _read_words(value: object, message: str) -> tuple[str, ...]:
+    """Read the entries of a list or of comma-separated text, without blanks and duplicates."""
+    words = value.split(",") if isinstance(value, str) else value
+    if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
+        raise ValueError(message)
+    return tuple(dict.fromkeys(word.strip() for word in words if word.strip()))
 
 
 def read_flag(value: object) -> bool:
     """Read a boolean, or the text "true" or "false"."""
-    if isinstance(value, bool):
-        return value
-    words = {"true": True, "false": False}
-    if isinstance(value, str) and value.strip().lower() in words:
-        return words[value.strip().lower()]
-    raise ValueError("must be true or false")
+    flag = parse_flag(value)
+    if flag is None:
+        raise ValueError("must be true or false")
+    return flag
 
 
 def read_number(value: object) -> float:
@@ -104,10 +107,7 @@ def read_workers(value: object) -> int:
 
 def read_namespaces(value: object) -> Scope:
     """Read namespaces as a list or as comma-separated text; `*` means all namespaces."""
-    names = value.split(",") if isinstance(value, str) else value
-    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-        raise ValueError("must be a list of namespaces, or *")
-    stripped = tuple(dict.fromkeys(name.strip() for name in names if name.strip()))
+    stripped = _read_words(value, "must be a list of namespaces, or *")
     if not stripped:
         raise ValueError("must name at least one namespace, or *")
     if "*" in stripped:
@@ -119,10 +119,7 @@ def read_namespaces(value: object) -> Scope:
 
 def read_patterns(value: object) -> tuple[str, ...]:
     """Read regular expressions as a list or as comma-separated text, at most 100 of at most 200 characters."""
-    patterns = value.split(",") if isinstance(value, str) else value
-    if not isinstance(patterns, list) or not all(isinstance(pattern, str) for pattern in patterns):
-        raise ValueError("must be a list of regular expressions")
-    stripped = tuple(dict.fromkeys(pattern.strip() for pattern in patterns if pattern.strip()))
+    stripped = _read_words(value, "must be a list of regular expressions")
     if len(stripped) > _MAX_PATTERNS or any(len(pattern) > _LONGEST_PATTERN for pattern in stripped):
         raise ValueError(
             f"must contain at most {_MAX_PATTERNS} regular expressions, each with at most {_LONGEST_PATTERN} characters"

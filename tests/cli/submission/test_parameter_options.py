@@ -7,14 +7,15 @@ from typing import Any
 import click
 import pytest
 
-from airflow_provider_spark_operator.cli.submission.parameter_options import OPTIONS, Form, read_parameter_values
+from airflow_provider_spark_operator.cli.submission.parameter_options import OPTIONS, read_parameter_values
+from airflow_provider_spark_operator.core.parameters.declaration import Form
 from airflow_provider_spark_operator.core.parameters.parameters import NAMES, STRUCTURED, Parameters
 
 
 def test_each_parameter_has_an_option() -> None:
     # The arguments of a program are words after the file.
-    assert sorted(option.name for option in OPTIONS) == sorted(set(NAMES) - {"arguments"})
-    text = {option.name for option in OPTIONS if option.form is Form.TEXT}
+    assert sorted(OPTIONS) == sorted(set(NAMES) - {"arguments"})
+    text = {name for name, option in OPTIONS.items() if option.form is Form.TEXT}
     assert not text & set(STRUCTURED)
 
 

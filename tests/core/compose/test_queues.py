@@ -119,7 +119,7 @@ def test_kubeflow_gets_its_own_fields() -> None:
         ({"scheduler": Scheduler("default", queue="q")}, r"scheduler: queue is supported for 'volcano' and 'yunikorn'"),
         ({"scheduler": Scheduler("volcano", queue="a b")}, r"scheduler\.queue: must be the name of a queue"),
         ({"scheduler": {"queue": "data"}}, r"scheduler: needs name"),
-        ({"scheduler": "Volcano!"}, r"scheduler\.name: must be the name of an object"),
+        ({"scheduler": "Volcano!"}, r"scheduler: must be the name of an object"),
         ({"scheduler": 1}, r"scheduler: must be a Scheduler or a dict with its parameters, not int"),
     ],
 )

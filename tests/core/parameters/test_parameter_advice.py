@@ -22,7 +22,7 @@ class Secret:
 @pytest.mark.parametrize(
     ("name", "value", "message"),
     [
-        ("conf", {1: "x"}, "conf: the names of properties must be strings, not 1: put the names in quotes"),
+        ("conf", {1: "x"}, "conf: 1 must be a string: put the names of properties in quotes"),
         ("conf", "{'a': 1}", f"conf: must be an object of Spark properties, but is of type str{NATIVE}"),
         ("arguments", ["a", None], "arguments[1]: must be a string, a number, true or false, but is of type NoneType"),
         ("arguments", [{"a": 1}], "but is of type dict. Pass None, objects and lists as JSON text, for example json."),
