@@ -98,7 +98,7 @@ async def _follow(hub: WatchHub, reference: ApplicationReference, say: Callable[
     narration = Narration(DemoSink(reference.name, say), DriverLogOptions(), pauses=ATTENDED)
     with suppress(ApplicationDeleted):
         conclusion = await wait_for_end(hub, reference, narration)
-        say(reference.name, f"verdict: {conclusion.ending.verdict.sentence}")
+        say(reference.name, f"verdict: {conclusion.verdict.sentence}")
 
 
 def format_line(subject: str, text: str) -> str:

@@ -5,12 +5,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..core.dialects.dialect import read_progress
-from ..core.dialects.progress import Progress, find_last_stop, had_driver
-from ..core.states.reasons import OUT_OF_MEMORY
+from ..core.dialects.progress import had_driver
 from ..core.verdict.verdict import Outcome, judge_progress
 from ..exceptions import build_failure
 from ..follow.access.reference import ApplicationReference
-from ..follow.ending.evidence import describe_failure
 from ..follow.watching.wait import Conclusion
 
 
@@ -85,28 +83,7 @@ class ApplicationVerdict:
 
 def build_verdict(conclusion: Conclusion) -> ApplicationVerdict:
     """Return the verdict on an application that has ended."""
-    reference, evidence = conclusion.reference, conclusion.evidence
-    verdict, seen = conclusion.ending.verdict, conclusion.ending.progress
-    failed = verdict.outcome is Outcome.FAILED
-    out_of_memory = ["driver"] if verdict.reason == OUT_OF_MEMORY else []
-    out_of_memory += ["executor"] if failed and any(one.out_of_memory for one in conclusion.executors) else []
-    return ApplicationVerdict(
-        reference=reference,
-        outcome=verdict.outcome.value,
-        state=_find_decisive_state(seen),
-        sentence=describe_failure(verdict, evidence) if failed else f"{reference}: {verdict.sentence}",
-        reason=verdict.reason,
-        failure_kind=verdict.failure_kind.value if verdict.failure_kind else None,
-        retry_worthy=verdict.retry_worthy,
-        application_id=seen.application_id,
-        attempts=seen.attempt + 1,
-        seconds_per_state=compute_seconds_per_state(seen),
-        out_of_memory=tuple(out_of_memory),
-        log_lines=evidence.log_lines,
-        driver_message=evidence.driver_message,
-        had_driver=had_driver(seen) or not failed,
-        resource=conclusion.ending.resource,
-    )
+    return ApplicationVerdict(conclusion.reference, resource=conclusion.resource, **conclusion.to_values())
 
 
 def build_preliminary_verdict(reference: ApplicationReference, resource: Mapping[str, Any]) -> ApplicationVerdict:
@@ -119,25 +96,9 @@ def build_preliminary_verdict(reference: ApplicationReference, resource: Mapping
         state=seen.state,
         sentence=f"{reference}: {verdict.sentence}",
         reason=verdict.reason,
-        application_id=seen.application_id,
-        attempts=seen.attempt + 1,
-        seconds_per_state=compute_seconds_per_state(seen),
+        application_id=verdict.application_id,
+        attempts=verdict.attempts,
+        seconds_per_state=verdict.seconds_per_state,
         had_driver=had_driver(seen),
         resource=resource,
     )
-
-
-def compute_seconds_per_state(seen: Progress) -> dict[str, float]:
-    """Return how long each state of the recorded history lasted, without the last state, which has not ended."""
-    seconds: dict[str, float] = {}
-    for entry, following in zip(seen.history, seen.history[1:], strict=False):
-        if entry.time and following.time:
-            lasted = max(0.0, (following.time - entry.time).total_seconds())
-            seconds[entry.state] = round(seconds.get(entry.state, 0.0) + lasted, 3)
-    return seconds
-
-
-def _find_decisive_state(seen: Progress) -> str:
-    # ResourceReleased does not show the result; the state before it does.
-    stop = find_last_stop(seen.history)
-    return stop.state if stop else seen.state

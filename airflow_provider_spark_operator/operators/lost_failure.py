@@ -19,7 +19,7 @@ from ..hooks.loop import LoopThread
 from ..hooks.task_log import TaskLog
 from ..kube.errors import ConfigurationError, KubeError
 from ..triggers.event import ApplicationEvent, EventKind
-from ..triggers.outcome import describe_end
+from ..triggers.outcome import build_event
 from . import requests, results
 from .kill import Engagement
 
@@ -74,7 +74,7 @@ def _read_lost_end(loop: LoopThread, engagement: Engagement) -> ApplicationEvent
             )
             if found is None:
                 return None
-            return describe_end(await wait_for_end(hub, found, Narration(TaskLog(found, logger))))
+            return build_event(await wait_for_end(hub, found, Narration(TaskLog(found, logger))))
 
     try:
         return loop.run(read())

@@ -15,7 +15,7 @@ from ..core.kubernetes.problems import InvalidResource
 from ..core.parameters.parameters import Parameters
 from ..exceptions import SparkApplicationError, build_deletion, build_failure
 from ..follow.access.reference import ApplicationReference, resource_of
-from ..follow.ending.end import judge
+from ..follow.ending.end import find_final_progress
 from ..follow.submission.submit import Submission
 from ..kube.resources import SPARK_APPLICATIONS, ResourceType
 from ..links.link_target import build_link_target
@@ -60,7 +60,7 @@ def has_ended(submission: Submission) -> bool:
 
     Airflow fails a task whose trigger fires before the scheduler has recorded the deferral.
     """
-    return submission.adopted and judge(submission.resource) is not None
+    return submission.adopted and find_final_progress(submission.resource) is not None
 
 
 def reference_of(event: ApplicationEvent, kind: ResourceType = SPARK_APPLICATIONS) -> ApplicationReference:

@@ -126,9 +126,9 @@ class CompletionWatch:
         return await inbox.read_new()
 
     def _is_wanted(self, completion: Completion) -> bool:
-        outcomes, kind = self._outcomes, completion.failure_kind
+        outcomes, kind = self._outcomes, completion.verdict.failure_kind
         wanted = "succeeded" in outcomes
-        if completion.outcome is not Outcome.SUCCEEDED:
+        if completion.verdict.outcome is not Outcome.SUCCEEDED:
             wanted = "failed" in outcomes or (kind is not None and kind.value in outcomes)
         return (
             wanted
@@ -144,18 +144,18 @@ def build_payload(completion: Completion, key: str) -> dict[str, Any]:
         completion: The application that has ended.
         key: The key of the trigger, see `DeliveryRecord`.
     """
-    reference = completion.reference
+    reference, verdict = completion.reference, completion.verdict
     return {
         "namespace": reference.namespace,
         "name": reference.name,
         "uid": reference.uid,
         "api_version": reference.resource.api_version,
-        "outcome": completion.outcome.value,
-        "failure_kind": completion.failure_kind.value if completion.failure_kind else None,
-        "reason": completion.reason,
-        "message": completion.sentence,
-        "state": completion.state,
-        "application_id": completion.application_id,
-        "attempts": completion.attempts,
+        "outcome": verdict.outcome.value,
+        "failure_kind": verdict.failure_kind.value if verdict.failure_kind else None,
+        "reason": verdict.reason,
+        "message": verdict.sentence,
+        "state": verdict.state,
+        "application_id": verdict.application_id,
+        "attempts": verdict.attempts,
         DELIVERY_KEY: key,
     }

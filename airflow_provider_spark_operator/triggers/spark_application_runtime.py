@@ -26,7 +26,6 @@ from ..follow.submission.cancel import CancelOutcome, cancel, cancel_run, descri
 from ..follow.submission.stamp import TaskStamp, owner_of
 from ..follow.watching.shared_watch import share_hub
 from ..follow.watching.wait import (
-    ReachedState,
     compute_seconds_until,
     read_end,
     wait_for_appearance,
@@ -47,7 +46,7 @@ from .kill import delete_and_log, delete_if_killed
 from .lifecycle import LAST_READ_SECONDS
 from .links import ShowLinks, build_link_storage
 from .outage_memory import remember_outages
-from .outcome import describe_end, describe_state
+from .outcome import build_event
 from .resource_secrets import ResourceSecrets
 from .task_instance import Fate, read_fate
 
@@ -156,7 +155,7 @@ class ApplicationWatch:
             ):
                 reference = await self._choose_reference(hub)
                 await self.secrets.learn(hub, reference)
-                return describe_end(await wait_for_end(hub, reference, narration))
+                return build_event(await wait_for_end(hub, reference, narration))
         except ApplicationDeleted as error:
             successor = await self._find_successor(access)
             if successor is None:
@@ -201,7 +200,7 @@ class ApplicationWatch:
         except (KubeError, ConfigurationError, TimeoutError) as error:
             cause = describe_error(error, LAST_READ_SECONDS)
             logger.warning("could not read %s again: %s", self.reference, cause)
-        return describe_end(ended) if ended else self._build_event(EventKind.TIMED_OUT, self.timeout_sentence)
+        return build_event(ended) if ended else self._build_event(EventKind.TIMED_OUT, self.timeout_sentence)
 
     async def _find_successor(self, access: ClusterAccess) -> str | None:
         """Return the other run of the task that replaced the application; None if there is none or it is unknown."""
@@ -276,7 +275,7 @@ class StateWatch:
                 )
                 await sync_to_async(show_links)(self._build_link_target(reference, document))
                 found = await wait_for_state(hub, reference, self.expects, Narration(TaskLog(reference, logger)))
-                return describe_state(found) if isinstance(found, ReachedState) else describe_end(found)
+                return build_event(found)
         except ApplicationDeleted as error:
             return self._build_event(EventKind.DELETED, str(error))
         except (KubeError, ConfigurationError) as error:

@@ -134,8 +134,9 @@ def test_each_surface_gives_the_same_answer(
     found["filtered list"] = capsys.readouterr().out
 
     assert (event["outcome"] + kind, event["state"]) == (outcome, state)
-    assert (str(completion.outcome), completion.failure_kind or None) == (event["outcome"], event["failure_kind"])
-    assert (completion.state, completion.reason) == (state, event["reason"])
+    verdict = completion.verdict
+    assert (str(verdict.outcome), verdict.failure_kind or None) == (event["outcome"], event["failure_kind"])
+    assert (verdict.state, verdict.reason) == (state, event["reason"])
     assert [verb for verb in ("status", "describe", "list", "filtered list") if outcome not in found[verb]] == []
     assert ("was deleted while it ran" if kind else "The application succeeded") in found["wait"]
     assert f"would be deleted ({event['outcome']}, " in found["cleanup"]

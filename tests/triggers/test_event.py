@@ -1,9 +1,16 @@
 import json
+from dataclasses import fields
 from typing import Any
 
 import pytest
 
+from airflow_provider_spark_operator.core.verdict.verdict import FailureKind, Outcome, Verdict
+from airflow_provider_spark_operator.follow.access.reference import ApplicationReference
+from airflow_provider_spark_operator.follow.ending.evidence import Evidence
+from airflow_provider_spark_operator.follow.watching.wait import Conclusion
+from airflow_provider_spark_operator.hooks.verdict import ApplicationVerdict, build_verdict
 from airflow_provider_spark_operator.triggers.event import ApplicationEvent, EventKind
+from airflow_provider_spark_operator.triggers.outcome import build_event
 
 EVENT = ApplicationEvent(
     kind=EventKind.ENDED,
@@ -40,3 +47,26 @@ def test_missing_fields_of_earlier_release_have_defaults() -> None:
 def test_invalid_event_is_rejected(payload: Any) -> None:
     with pytest.raises(ValueError, match="could not read the trigger's event"):
         ApplicationEvent.from_payload(payload)
+
+
+def test_event_shows_the_same_facts_as_the_verdict_of_the_hook() -> None:
+    judged = Verdict(
+        Outcome.FAILED,
+        FailureKind.INFRASTRUCTURE,
+        True,
+        "DriverLost",
+        "Failed: the driver is lost.",
+        state="Failed",
+        application_id="pi-1",
+        attempts=2,
+        seconds_per_state={"Submitted": 1.0},
+        had_driver=False,
+        out_of_memory=("executor",),
+    )
+    evidence = Evidence(ApplicationReference("jobs", "pi", "u-1"), log_lines=("one",), driver_message="done")
+    conclusion = Conclusion(judged, evidence, {"metadata": {"name": "pi"}})
+    event, verdict = build_event(conclusion), build_verdict(conclusion)
+    shared = {field.name for field in fields(ApplicationVerdict)} - {"reference", "resource"}
+    assert {name: getattr(event, name) for name in shared} == {name: getattr(verdict, name) for name in shared}
+    assert (type(event.outcome), type(event.failure_kind)) == (str, str), "Airflow stores plain values"
+    assert "Last lines of the driver's log:\n  one" in event.sentence

@@ -15,7 +15,7 @@ from ...follow.ending.evidence import describe_failure
 from ...follow.narration.driver_log import DriverLogOptions
 from ...follow.narration.narrator import Narration
 from ...follow.narration.obstacles import ATTENDED, WaitState
-from ...follow.watching.wait import Conclusion, ReachedState, wait_for_end, wait_for_state
+from ...follow.watching.wait import Conclusion, wait_for_end, wait_for_state
 from ...follow.watching.watch import WatchHub
 from ...kube.client import KubeClient
 from ..base.ages import check_duration
@@ -78,9 +78,7 @@ async def wait_and_report(client: KubeClient, reference: ApplicationReference, w
         await hub.close()
 
 
-async def _follow(
-    hub: WatchHub, reference: ApplicationReference, wait: Wait, situation: WaitState
-) -> ReachedState | Conclusion:
+async def _follow(hub: WatchHub, reference: ApplicationReference, wait: Wait, situation: WaitState) -> Conclusion:
     """Wait for the end or for a state. A terminal shows the state, unless it shows the driver's log."""
     driver_log = DriverLogOptions(longest=sys.maxsize) if wait.with_log else None
     async with show_progress(None if wait.with_log else sys.stderr) as progress:
@@ -100,11 +98,11 @@ def print_continuation(reference: ApplicationReference) -> None:
     )
 
 
-def _report_end(end: ReachedState | Conclusion, wait: Wait) -> ExitCode:
-    if isinstance(end, ReachedState):
-        print_note(f"{end.reference} reached state {end.state}")
+def _report_end(end: Conclusion, wait: Wait) -> ExitCode:
+    if end.reached is not None:
+        print_note(f"{end.reference} reached state {end.reached}")
         return ExitCode.SUCCESS
-    if not wait.states or end.ending.verdict.outcome is not Outcome.SUCCEEDED:
+    if not wait.states or end.verdict.outcome is not Outcome.SUCCEEDED:
         return report_conclusion(end, is_shown=wait.with_log)
     print_error(f"{end.reference} succeeded without reaching state {' or '.join(wait.states)}")
     return ExitCode.APPLICATION_FAILED
@@ -118,7 +116,7 @@ def report_conclusion(conclusion: Conclusion, *, is_shown: bool = False) -> Exit
         is_shown: Whether the log of the driver was printed to stdout. If stdout is a terminal, its last lines
             are not printed again.
     """
-    verdict = conclusion.ending.verdict
+    verdict = conclusion.verdict
     if verdict.outcome is Outcome.SUCCEEDED:
         print_note(f"{conclusion.reference}: {verdict.sentence}")
         return ExitCode.SUCCESS

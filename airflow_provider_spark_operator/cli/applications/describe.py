@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
@@ -20,7 +20,7 @@ from ...core.report.timeline import Timeline, build_timeline
 from ...core.report.timeline_rows import number_missing
 from ...core.verdict.verdict import FailureKind, Outcome, Verdict
 from ...follow.access.snapshot import Snapshot, read_snapshot
-from ...follow.ending.end import EndUnknown, judge_with_driver, judge_with_pods
+from ...follow.ending.end import EndUnknown, find_final_progress_with_pods, judge_end
 from ...follow.ending.evidence import Evidence, gather_evidence
 from ...follow.narration.obstacles import describe_wait
 from ...kube.client import KubeClient
@@ -69,20 +69,15 @@ async def _describe(client: KubeClient, name: str) -> ExitCode:
     snapshot = await read_snapshot(client, name)
     now = client.get_time()
     timeline = build_timeline(snapshot.resource, now, all_pods=snapshot.pods, events=snapshot.events or ())
-    ending, evidence = None, None
+    seen, evidence = None, None
     with suppress(EndUnknown):  # the snapshot reports the missing permission
-        ending = await judge_with_pods(client, snapshot.reference, snapshot.resource)
+        seen = await find_final_progress_with_pods(client, snapshot.reference, snapshot.resource)
     verdict = timeline.summary.verdict
     if verdict.outcome is Outcome.FAILED or timeline.summary.ended:
         evidence = await gather_evidence(client, snapshot.reference, snapshot.progress, with_events=False)
-    if ending is not None and evidence is not None:
-        judged = judge_with_driver(
-            ending,
-            evidence.driver_status,
-            driver_deleted=evidence.driver_deleted,
-            warnings=_list_warnings(snapshot.events or (), timeline.summary.driver),
-        )
-        verdict = judged.verdict
+    if seen is not None and evidence is not None:
+        warnings = tuple(_list_warnings(snapshot.events or (), timeline.summary.driver))
+        verdict = judge_end(seen, replace(evidence, events=warnings))
     resume = f"run {format_command('resume', snapshot.reference.name, snapshot.reference.namespace)}"
     wait = await describe_wait(client, snapshot.reference, snapshot.resource, resume)
     _print(_Report(snapshot, timeline, verdict, evidence, wait, now))

@@ -11,7 +11,7 @@ from ...core.verdict.verdict import Outcome, Verdict
 from ...follow.access.events import list_stops, list_warnings
 from ...follow.access.find import find_application
 from ...follow.access.snapshot import Snapshot, read_snapshot
-from ...follow.ending.end import judge_with_driver, judge_with_pods
+from ...follow.ending.end import find_final_progress_with_pods, judge_end
 from ...follow.ending.evidence import gather_evidence
 from ...follow.narration.obstacles import describe_wait
 from ...kube.client import KubeClient
@@ -86,11 +86,10 @@ async def _judge(client: KubeClient, snapshot: Snapshot, reported: Verdict) -> V
     """Return the reported verdict, or one with the cause that only Events show."""
     if reported.reason != DRIVER_START_TIMED_OUT:
         return reported
-    ending = await judge_with_pods(client, snapshot.reference, snapshot.resource)
-    if ending is None:
+    seen = await find_final_progress_with_pods(client, snapshot.reference, snapshot.resource)
+    if seen is None:
         return reported
-    evidence = await gather_evidence(client, snapshot.reference, ending.progress)
-    return judge_with_driver(ending, evidence.driver_status, warnings=evidence.events).verdict
+    return judge_end(seen, await gather_evidence(client, snapshot.reference, seen))
 
 
 def _describe(summary: ApplicationSummary) -> str:

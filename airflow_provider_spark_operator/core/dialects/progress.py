@@ -185,6 +185,16 @@ def had_driver(seen: Progress) -> bool:
     return seen.driver_kept and stop is not None and stop.meaning != ApplicationState.SCHEDULING_FAILURE
 
 
+def compute_seconds_per_state(seen: Progress) -> dict[str, float]:
+    """Return how long each state of the recorded history lasted, without the last state, which has not ended."""
+    seconds: dict[str, float] = {}
+    for entry, following in zip(seen.history, seen.history[1:], strict=False):
+        if entry.time and following.time:
+            lasted = max(0.0, (following.time - entry.time).total_seconds())
+            seconds[entry.state] = round(seconds.get(entry.state, 0.0) + lasted, 3)
+    return seconds
+
+
 def find_driver_period(seen: Progress) -> tuple[datetime | None, datetime | None]:
     """Return when the driver of the latest attempt was requested and when it ended; None for a time that is unknown."""
     stop = find_last_stop(seen.history)

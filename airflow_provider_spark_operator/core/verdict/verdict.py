@@ -2,11 +2,20 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Final
 
-from ..dialects.progress import Phase, Progress, SettingNames, StateEntry, find_last_stop, is_spec_refused
+from ..dialects.progress import (
+    Phase,
+    Progress,
+    SettingNames,
+    StateEntry,
+    compute_seconds_per_state,
+    find_last_stop,
+    had_driver,
+    is_spec_refused,
+)
 from ..kubernetes import pods
 from ..lifecycle.driver_end import find_driver_container
 from ..states import reasons
@@ -34,7 +43,7 @@ class FailureKind(StrEnum):
 
 @dataclass(frozen=True)
 class Verdict:
-    """The judgement on an application.
+    """The judgement on an application, which every surface shows.
 
     Attributes:
         outcome: Whether the application has ended, and how.
@@ -42,6 +51,12 @@ class Verdict:
         retry_worthy: Whether another run of the same application may succeed.
         reason: A constant of `core.states.reasons`.
         sentence: The outcome, its cause and what to do, for users.
+        state: The state that determined the outcome, in the words of the dialect. Before the end, the current state.
+        application_id: Spark's id of the latest attempt. None if unknown.
+        attempts: How often the operator has started the application.
+        seconds_per_state: Seconds that the application spent in each state, in the order of the states.
+        had_driver: Whether a driver pod existed.
+        out_of_memory: Which of "driver" and "executor" was out of memory. Empty if neither was.
     """
 
     outcome: Outcome
@@ -49,6 +64,12 @@ class Verdict:
     retry_worthy: bool
     reason: str
     sentence: str
+    state: str = ""
+    application_id: str | None = None
+    attempts: int = 1
+    seconds_per_state: Mapping[str, float] = field(default_factory=dict)
+    had_driver: bool = True
+    out_of_memory: tuple[str, ...] = ()
 
     @property
     def has_cause_in_log(self) -> bool:
@@ -70,6 +91,21 @@ def judge_progress(progress: Progress, warnings: Sequence[str] = ()) -> Verdict:
         warnings: The latest warnings about the driver pod, `<reason>: <message>`, oldest first. Only they name a volume
             without which the pod did not start.
     """
+    verdict = _judge_outcome(progress, warnings)
+    # ResourceReleased does not show the result; the state before it does.
+    stop = find_last_stop(progress.history) if verdict.outcome in (Outcome.SUCCEEDED, Outcome.FAILED) else None
+    return replace(
+        verdict,
+        state=stop.state if stop else progress.state,
+        application_id=progress.application_id,
+        attempts=progress.attempt + 1,
+        seconds_per_state=compute_seconds_per_state(progress),
+        had_driver=verdict.outcome is Outcome.SUCCEEDED or had_driver(progress),
+        out_of_memory=("driver",) if verdict.reason == reasons.OUT_OF_MEMORY else (),
+    )
+
+
+def _judge_outcome(progress: Progress, warnings: Sequence[str]) -> Verdict:
     if progress.phase is not Phase.ENDED:
         sentence = _SUSPENSIONS.get(progress.suspended_by, f"The application is in progress: {progress.state}.")
         return Verdict(Outcome.WAITING, None, False, reasons.IN_PROGRESS, sentence)

@@ -1,7 +1,7 @@
 """Judge from the content of an application whether it has ended, and how."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from ...core.dialects.dialect import read_progress
@@ -18,6 +18,8 @@ from ...kube.errors import Forbidden
 from ..access.events import list_stops
 from ..access.pods import list_driver_pods
 from ..access.reference import ApplicationReference
+from .evidence import Evidence
+from .executor_ends import ExecutorEnd
 
 
 class EndUnknown(Forbidden):
@@ -38,26 +40,16 @@ class EndUnknown(Forbidden):
         return f"{self._sentence} Missing permission: {super().__str__()}"
 
 
-@dataclass(frozen=True)
-class Ending:
-    """How an application ended, judged from its last content."""
+def find_final_progress(resource: Mapping[str, Any]) -> Progress | None:
+    """Return the progress of an application that has ended according to its status.
 
-    verdict: Verdict
-    progress: Progress
-    resource: Mapping[str, Any]
-
-
-def judge(resource: Mapping[str, Any]) -> Ending | None:
-    """Judge from its status how the application ended.
-
-    Return None while the application runs, or if only its driver pods show the end: see `judge_with_pods`.
+    Return None while the application runs, or if only its driver pods show the end.
     """
-    return _judge(read_progress(resource), resource)
+    return _select_final(read_progress(resource))
 
 
-def _judge(seen: Progress, resource: Mapping[str, Any]) -> Ending | None:
-    judged = judge_progress(seen)
-    return None if judged.outcome in (Outcome.WAITING, Outcome.UNKNOWN) else Ending(judged, seen, resource)
+def _select_final(seen: Progress) -> Progress | None:
+    return seen if judge_progress(seen).outcome in (Outcome.SUCCEEDED, Outcome.FAILED) else None
 
 
 def is_deleted(resource: Mapping[str, Any]) -> bool:
@@ -76,10 +68,12 @@ def is_deleted(resource: Mapping[str, Any]) -> bool:
     return stop.meaning != ApplicationState.SUCCEEDED and (stop.time is None or stop.time >= deleted)
 
 
-async def judge_with_pods(
+async def find_final_progress_with_pods(
     client: KubeClient, reference: ApplicationReference, resource: Mapping[str, Any], *, was_alive: bool = False
-) -> Ending | None:
-    """Judge how the application ended, with the facts that its status lacks: every surface that reads one application.
+) -> Progress | None:
+    """Return the progress of an application that has ended, with the facts that its status lacks.
+
+    Every surface that reads one application uses this function.
 
     If its operator did not read the end from a driver, the driver pods decide. If a driver may have failed because its
     pod was deleted, the pod and the kubelet's Events decide. Return None while the application runs.
@@ -103,7 +97,7 @@ async def judge_with_pods(
         seen = confirm_end(seen, resource, drivers, was_alive=was_alive)
     if has_more_facts(seen):
         seen = add_driver_facts(seen, resource, *await _read_facts(client, reference, seen))
-    return _judge(seen, resource)
+    return _select_final(seen)
 
 
 async def _read_facts(
@@ -117,26 +111,20 @@ async def _read_facts(
     return drivers, await list_stops(client, reference.namespace, seen.driver_name) if seen.driver_name else []
 
 
-def judge_with_driver(
-    ending: Ending,
-    driver_status: Mapping[str, object] | None,
-    *,
-    driver_deleted: bool = False,
-    warnings: Sequence[str] = (),
-) -> Ending:
-    """Judge an ending again with the status of the driver pod, for a resource whose own status has few details.
+def judge_end(seen: Progress, evidence: Evidence, executors: Iterable[ExecutorEnd] = ()) -> Verdict:
+    """Judge how an application ended, also by what the cluster still knows about its pods.
 
     Args:
-        ending: The ending according to the status of the application.
-        driver_status: The status of the driver pod. None if the pod does not exist.
-        driver_deleted: Whether the driver pod was deleted while the driver ran.
-        warnings: The latest warnings about the driver pod, `<reason>: <message>`, oldest first.
+        seen: The progress of the application, which has ended.
+        evidence: The evidence about the end of the driver.
+        executors: The failed executors of the last attempt.
     """
-    seen = ending.progress
-    if driver_status is not None and seen.driver_kept:
-        seen = with_driver_status(seen, driver_status)
-    if driver_deleted and ending.verdict.reason == DRIVER_FAILED:
+    is_deleted_driver = evidence.driver_deleted and judge_progress(seen).reason == DRIVER_FAILED
+    if evidence.driver_status is not None and seen.driver_kept:
+        seen = with_driver_status(seen, evidence.driver_status)
+    if is_deleted_driver:
         seen = with_driver_deleted(seen)
-    if seen is ending.progress and not warnings:
-        return ending
-    return Ending(judge_progress(seen, warnings), seen, ending.resource)
+    verdict = judge_progress(seen, evidence.events)
+    if verdict.outcome is Outcome.FAILED and any(one.out_of_memory for one in executors):
+        verdict = replace(verdict, out_of_memory=(*verdict.out_of_memory, "executor"))
+    return verdict

@@ -14,7 +14,7 @@ from ...kube.client import KubeClient
 from ...kube.resources import SPARK_APPLICATIONS, ResourceType
 from ..access.reference import ApplicationReference
 from ..access.versions import choose_served_version
-from ..ending.end import EndUnknown, judge_with_pods
+from ..ending.end import EndUnknown, find_final_progress_with_pods
 from .stamp import TaskStamp, annotations_of
 
 
@@ -65,12 +65,12 @@ async def confirm_adoption_state(
     if state is not AdoptionState.LIVE or not read_progress(document).has_unread_end:
         return state
     try:
-        ending = await judge_with_pods(client, ApplicationReference.of(document, resource), document)
+        seen = await find_final_progress_with_pods(client, ApplicationReference.of(document, resource), document)
     except EndUnknown:
         return AdoptionState.LIVE
-    if ending is None:
+    if seen is None:
         return AdoptionState.LIVE
-    return AdoptionState.SUCCEEDED if ending.verdict.outcome is Outcome.SUCCEEDED else AdoptionState.FAILED
+    return AdoptionState.SUCCEEDED if judge_progress(seen).outcome is Outcome.SUCCEEDED else AdoptionState.FAILED
 
 
 async def list_applications(

@@ -15,7 +15,7 @@ from ...kube.listwatch import Change, Listed, Removed
 from ...kube.resources import ResourceType
 from ..access.reference import ApplicationReference
 from ..ending.completion import Completion, read_completion
-from ..ending.end import EndUnknown, judge_with_pods
+from ..ending.end import EndUnknown, find_final_progress_with_pods
 from .watch import WatchHub
 
 logger = logging.getLogger(__name__)
@@ -228,7 +228,7 @@ class CompletionFeed:
         backoff = Backoff(longest=_LONGEST_PAUSE_SECONDS)
         while True:
             try:
-                ending = await judge_with_pods(self._hub.client, reference, resource)
+                seen = await find_final_progress_with_pods(self._hub.client, reference, resource)
             except EndUnknown as error:
                 level = logging.DEBUG if reference.uid in self._unreadable else logging.WARNING
                 self._unreadable.add(reference.uid)
@@ -242,7 +242,7 @@ class CompletionFeed:
             except _MALFORMED:
                 return self._read(resource)
             else:
-                return read_completion(resource, self._kind, ending) if ending is not None else None
+                return read_completion(resource, self._kind, seen) if seen is not None else None
 
     def _read(self, resource: JsonObject) -> Completion | None:
         try:

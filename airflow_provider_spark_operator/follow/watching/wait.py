@@ -15,7 +15,7 @@ from ...core.dialects.progress import Phase, Progress, find_last_stop
 from ...core.kubernetes.json_object import JsonObject
 from ...core.kubernetes.pods import read_deletion_deadline
 from ...core.states.states import ApplicationState
-from ...core.verdict.verdict import Outcome
+from ...core.verdict.verdict import Outcome, Verdict, judge_progress
 from ...kube.backoff import Backoff
 from ...kube.errors import KubeError
 from ...kube.resources import ResourceType
@@ -23,8 +23,8 @@ from ..access.errors import ApplicationDeleted
 from ..access.outage_tolerance import retry
 from ..access.reference import ApplicationReference
 from ..access.versions import log_substitution
-from ..ending.end import Ending, is_deleted, judge, judge_with_driver, judge_with_pods
-from ..ending.evidence import Evidence, gather_evidence
+from ..ending.end import find_final_progress, find_final_progress_with_pods, is_deleted, judge_end
+from ..ending.evidence import Evidence, describe_failure, gather_evidence
 from ..ending.executor_ends import ExecutorEnd, read_executor_ends
 from ..narration.narrator import Narration, Narrator
 from .watch import WatchHub
@@ -36,48 +36,45 @@ _LAST_LOG_SECONDS = 10.0
 
 @dataclass(frozen=True)
 class Conclusion:
-    """How an application ended, and what the cluster still knew about the end.
+    """The end of a wait: the application has ended, or has reached a state that the caller waits for.
 
     Attributes:
-        ending: How the application ended, judged with the status of the driver pod.
-        evidence: What was read about the end of the driver.
-        executors: The failed executors of the last attempt.
+        verdict: The judgement on the application.
+        evidence: What was read about the end of the driver. Empty if the application has reached a state.
+        resource: The content of the application.
+        reached: The state that the application has reached. None if the caller waits for the end.
     """
 
-    ending: Ending
+    verdict: Verdict
     evidence: Evidence
-    executors: tuple[ExecutorEnd, ...] = ()
+    resource: Mapping[str, Any]
+    reached: str | None = None
 
     @property
     def reference(self) -> ApplicationReference:
         """The application."""
         return self.evidence.reference
 
-
-@dataclass(frozen=True)
-class ReachedState:
-    """A state that the caller waits for.
-
-    Attributes:
-        reference: The application.
-        progress: The progress of the application.
-        state: The state.
-        resource: The content of the application.
-    """
-
-    reference: ApplicationReference
-    progress: Progress
-    state: str
-    resource: Mapping[str, Any]
+    def to_values(self) -> dict[str, Any]:
+        """Return the facts about the end as plain values, by the attributes of `ApplicationVerdict`."""
+        verdict, evidence = self.verdict, self.evidence
+        failed = verdict.outcome is Outcome.FAILED
+        return vars(verdict) | {
+            "outcome": verdict.outcome.value,
+            "failure_kind": verdict.failure_kind.value if verdict.failure_kind else None,
+            "sentence": describe_failure(verdict, evidence) if failed else f"{self.reference}: {verdict.sentence}",
+            "log_lines": evidence.log_lines,
+            "driver_message": evidence.driver_message,
+        }
 
 
 @dataclass(frozen=True)
 class _Change:
-    """The content of an application after a change. `ending` is None while the application runs."""
+    """The content of an application after a change. Its progress includes what the driver pods show about its end."""
 
     resource: Mapping[str, Any]
-    progress: Progress
-    ending: Ending | None
+    seen: Progress
+    has_ended: bool = False
 
 
 @dataclass(frozen=True)
@@ -152,14 +149,13 @@ async def _follow_to_end(hub: WatchHub, reference: ApplicationReference, narrato
     known: _AttemptEnd | None = None  # of the latest attempt that has ended
     async with aclosing(_follow(hub, reference, narrator)) as changes:
         async for change in changes:
-            ending = change.ending
-            seen = ending.progress if ending is not None else change.progress
+            seen = change.seen
             # The operator may delete the driver and its log soon after the end, so both are read at once.
             has_stopped = seen.phase in _DRIVER_STOPPED and not seen.has_unread_end
             if has_stopped and (known is None or known.attempt != seen.attempt):
                 known = await _end_attempt(hub, narrator, reference, seen)
-            if ending is not None and known is not None:
-                return _conclude(ending, known.evidence, known.executors)
+            if change.has_ended and known is not None:
+                return Conclusion(judge_end(seen, known.evidence, known.executors), known.evidence, change.resource)
     raise ApplicationDeleted(reference)
 
 
@@ -184,16 +180,17 @@ async def read_end(hub: WatchHub, reference: ApplicationReference, narration: Na
         with suppress(TimeoutError):
             async with asyncio.timeout(_LAST_LOG_SECONDS):
                 await narrator.show_log(seen, resource)
-        ending = await judge_with_pods(hub.client, reference, resource)
-        if ending is None:
+        final = await find_final_progress_with_pods(hub.client, reference, resource)
+        if final is None:
             await narrator.record_obstacle(seen, resource)
             return None
-        return _conclude(ending, await _gather(hub, narrator, reference, seen, with_events=True))
+        evidence = await _gather(hub, narrator, reference, seen, with_events=True)
+        return Conclusion(judge_end(final, evidence), evidence, resource)
 
 
 async def wait_for_state(
     hub: WatchHub, reference: ApplicationReference, expected: Collection[str], narration: Narration
-) -> ReachedState | Conclusion:
+) -> Conclusion:
     """Wait until the application is, or has been, in one of the states `expected`, or has ended.
 
     Args:
@@ -211,22 +208,22 @@ async def wait_for_state(
         aclosing(_follow(hub, reference, narrator, expected)) as changes,
     ):
         async for change in changes:
-            ending = change.ending
-            seen = ending.progress if ending is not None else change.progress
+            seen = change.seen
             reached = _find_reached(seen, expected)
             if reached:
-                return ReachedState(reference, seen, reached, change.resource)
-            if ending is not None:
-                return _conclude(ending, await gather_evidence(hub.client, reference, seen))
+                return Conclusion(judge_progress(seen), Evidence(reference), change.resource, reached)
+            if change.has_ended:
+                evidence = await gather_evidence(hub.client, reference, seen)
+                return Conclusion(judge_end(seen, evidence), evidence, change.resource)
     raise ApplicationDeleted(reference)
 
 
 async def _follow(
     hub: WatchHub, reference: ApplicationReference, narrator: Narrator, expected: Collection[str] = ()
 ) -> AsyncGenerator[_Change, None]:
-    """Show each change of the application and yield it with its ending. All functions that wait use this loop.
+    """Show each change of the application and yield it. All functions that wait use this loop.
 
-    A content that has reached one of the states `expected` is yielded without an ending.
+    The driver pods are not read for a content that has reached one of the states `expected`.
 
     Raises:
         ApplicationDeleted: The application was deleted before it ended.
@@ -237,15 +234,17 @@ async def _follow(
             seen = read_progress(resource)
             await narrator.show(seen, resource)
             if _find_reached(seen, expected):
-                yield _Change(resource, seen, None)
+                yield _Change(resource, seen)
                 continue
-            yield _Change(resource, seen, await _find_ending(hub, narrator, reference, resource))
+            yield await _find_end(hub, narrator, reference, resource) or _Change(resource, seen)
 
 
-async def _find_ending(
+async def _find_end(
     hub: WatchHub, narrator: Narrator, reference: ApplicationReference, resource: Mapping[str, Any]
-) -> Ending | None:
-    """Judge the application. If its operator reports the end while a driver runs, wait for the driver to end.
+) -> _Change | None:
+    """Return the end of the application; None while it runs.
+
+    If its operator reports the end while a driver runs, wait for the driver to end.
 
     Raises:
         ApplicationDeleted: The application was deleted before it ended.
@@ -253,15 +252,15 @@ async def _find_ending(
     """
     if is_deleted(resource):
         raise ApplicationDeleted(reference, resource)
-    ending = judge(resource)
-    if ending is not None or not read_progress(resource).has_unread_end:
-        return ending
+    if not read_progress(resource).has_unread_end:
+        return _read_change(resource)
     backoff, was_alive = Backoff(first=1.0, longest=30.0), False
     while True:
-        attempt = partial(judge_with_pods, hub.client, reference, resource, was_alive=was_alive)
-        ending = await retry(attempt, str(reference), narrator.show_remark)
-        if ending is not None and (ending.verdict.outcome is Outcome.SUCCEEDED or not was_alive):
-            return ending
+        attempt = partial(find_final_progress_with_pods, hub.client, reference, resource, was_alive=was_alive)
+        seen = await retry(attempt, str(reference), narrator.show_remark)
+        end = _Change(resource, seen, has_ended=True) if seen is not None else None
+        if seen is not None and (judge_progress(seen).outcome is Outcome.SUCCEEDED or not was_alive):
+            return end
         if not was_alive:
             state = read_progress(resource).state
             remark = (
@@ -275,10 +274,16 @@ async def _find_ending(
             raise ApplicationDeleted(reference, resource)
         if read_deletion_deadline(present) is not None:
             raise ApplicationDeleted(reference, present)
-        if ending is not None or not read_progress(present).has_unread_end:
-            return ending or judge(present)
+        if end is not None or not read_progress(present).has_unread_end:
+            return end or _read_change(present)
         resource, was_alive = present, True
         await asyncio.sleep(backoff.next())
+
+
+def _read_change(resource: Mapping[str, Any]) -> _Change | None:
+    """Return the end of the application according to its status; None while it runs."""
+    seen = find_final_progress(resource)
+    return _Change(resource, seen, has_ended=True) if seen is not None else None
 
 
 async def _end_attempt(
@@ -318,13 +323,6 @@ async def _gather(
     if found.log_lines and not narrator.last_lines:
         narrator.show_last_lines(found.log_lines)
     return found
-
-
-def _conclude(ending: Ending, evidence: Evidence, executors: tuple[ExecutorEnd, ...] = ()) -> Conclusion:
-    judged = judge_with_driver(
-        ending, evidence.driver_status, driver_deleted=evidence.driver_deleted, warnings=evidence.events
-    )
-    return Conclusion(judged, evidence, executors)
 
 
 def _find_reached(seen: Progress, expected: Collection[str]) -> str | None:

@@ -47,23 +47,31 @@ def judge_stop(
     return judge_status(move(status, S.RESOURCE_RELEASED, NOW, ""), warnings)
 
 
+def get_judgement(verdict: Verdict) -> tuple[Outcome, FailureKind | None, bool, str, str]:
+    return verdict.outcome, verdict.failure_kind, verdict.retry_worthy, verdict.reason, verdict.sentence
+
+
 @pytest.mark.parametrize("state", sorted(set(ApplicationState) - TERMINATED))
 def test_outcome_is_waiting_until_terminal_state(state: ApplicationState) -> None:
     in_progress = f"The application is in progress: {state}."
     sentence = "The application is suspended by spec.suspend." if state == S.SUSPENDED else in_progress
-    assert judge_status(build_status_at(state)) == Verdict(Outcome.WAITING, None, False, reasons.IN_PROGRESS, sentence)
+    verdict = judge_status(build_status_at(state))
+    assert get_judgement(verdict) == (Outcome.WAITING, None, False, reasons.IN_PROGRESS, sentence)
+    assert verdict.state == state
 
 
 def test_released_application_that_succeeded_has_outcome_succeeded() -> None:
-    assert judge_stop(S.SUCCEEDED) == Verdict(
-        Outcome.SUCCEEDED, None, False, reasons.SUCCEEDED, "The application succeeded."
-    )
+    verdict = judge_stop(S.SUCCEEDED)
+    sentence = "The application succeeded."
+    assert get_judgement(verdict) == (Outcome.SUCCEEDED, None, False, reasons.SUCCEEDED, sentence)
+    assert (verdict.state, verdict.attempts, verdict.had_driver) == (S.SUCCEEDED, 1, True)
 
 
 def test_released_application_without_result_is_cancelled() -> None:
     cancelled = judge_status(build_status(S.DRIVER_REQUESTED, S.RESOURCE_RELEASED))
     sentence = "The application ended without a result: its resources were deleted before its latest attempt ended."
-    assert cancelled == Verdict(Outcome.FAILED, INFRASTRUCTURE, True, reasons.CANCELLED, sentence)
+    assert get_judgement(cancelled) == (Outcome.FAILED, INFRASTRUCTURE, True, reasons.CANCELLED, sentence)
+    assert cancelled.state == S.RESOURCE_RELEASED
 
 
 def test_cancelled_attempt_ignores_result_of_previous_attempt() -> None:

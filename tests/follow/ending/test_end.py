@@ -2,10 +2,15 @@ from typing import Any
 
 import pytest
 
-from airflow_provider_spark_operator.core.verdict.verdict import FailureKind, Outcome
+from airflow_provider_spark_operator.core.verdict.verdict import FailureKind, Outcome, judge_progress
 from airflow_provider_spark_operator.follow.access.pods import ExecutorCount, count_executors, list_executor_pods
 from airflow_provider_spark_operator.follow.access.reference import ApplicationReference, resource_of
-from airflow_provider_spark_operator.follow.ending.end import EndUnknown, is_deleted, judge, judge_with_pods
+from airflow_provider_spark_operator.follow.ending.end import (
+    EndUnknown,
+    find_final_progress,
+    find_final_progress_with_pods,
+    is_deleted,
+)
 from tests.follow.applications import FAILED, RUNNING, SUCCEEDED, build_driver, build_stored
 from tests.kube.scripted_api import answer, answer_page, deny, open_client_of, refuse, serve_api
 
@@ -32,7 +37,7 @@ def test_failure_after_deletion_counts_as_deletion(
 
 
 def test_running_application_has_no_ending() -> None:
-    assert judge(build_stored("pi", "u1", "5", *RUNNING, "Failed")) is None
+    assert find_final_progress(build_stored("pi", "u1", "5", *RUNNING, "Failed")) is None
 
 
 async def test_executors_are_counted_by_their_driver() -> None:
@@ -68,23 +73,24 @@ async def test_driver_of_earlier_application_with_same_name_is_ignored() -> None
     earlier = build_kubeflow_driver(created="2026-01-01T00:00:00Z")
     async with serve_api() as api, await open_client_of(api) as client:
         api.script(answer_page(earlier), verb="list")
-        ending = await judge_with_pods(client, KUBEFLOW, NOT_SUBMITTED)
-    assert ending is not None
-    assert ending.verdict.failure_kind is FailureKind.SCHEDULING
+        seen = await find_final_progress_with_pods(client, KUBEFLOW, NOT_SUBMITTED)
+    assert seen is not None
+    assert judge_progress(seen).failure_kind is FailureKind.SCHEDULING
 
 
 async def test_driver_whose_labels_were_changed_is_found_by_its_name() -> None:
     async with serve_api() as api, await open_client_of(api) as client:
         api.script(answer_page(), answer(build_kubeflow_driver()))
-        assert await judge_with_pods(client, KUBEFLOW, NOT_SUBMITTED) is None
+        assert await find_final_progress_with_pods(client, KUBEFLOW, NOT_SUBMITTED) is None
 
 
 async def test_failed_submission_is_believed_if_no_pod_has_the_name_of_the_driver() -> None:
     async with serve_api() as api, await open_client_of(api) as client:
         api.script(answer_page(), NO_POD)
-        ending = await judge_with_pods(client, KUBEFLOW, NOT_SUBMITTED)
-    assert ending is not None
-    assert (ending.verdict.outcome, ending.verdict.failure_kind) == (Outcome.FAILED, FailureKind.SCHEDULING)
+        seen = await find_final_progress_with_pods(client, KUBEFLOW, NOT_SUBMITTED)
+    assert seen is not None
+    verdict = judge_progress(seen)
+    assert (verdict.outcome, verdict.failure_kind) == (Outcome.FAILED, FailureKind.SCHEDULING)
 
 
 @pytest.mark.parametrize("answers", [[deny("list", "pods")], [answer_page(), deny("get", "pods")]], ids=["list", "get"])
@@ -92,7 +98,7 @@ async def test_end_is_unknown_without_the_permission_to_read_pods(answers: list[
     async with serve_api() as api, await open_client_of(api) as client:
         api.script(*answers)
         with pytest.raises(EndUnknown) as raised:
-            await judge_with_pods(client, KUBEFLOW, NOT_SUBMITTED)
+            await find_final_progress_with_pods(client, KUBEFLOW, NOT_SUBMITTED)
     assert "exceeded quota; reduce the requests" in str(raised.value)
     assert "The end is unknown" in str(raised.value)
     assert "on pods in namespace jobs" in str(raised.value)

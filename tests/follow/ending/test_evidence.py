@@ -8,7 +8,7 @@ from airflow_provider_spark_operator.core.log.driver_log import append_lines
 from airflow_provider_spark_operator.core.states.reasons import DRIVER_FAILED, OUT_OF_MEMORY
 from airflow_provider_spark_operator.core.verdict.verdict import FailureKind, Outcome, Verdict, judge_progress
 from airflow_provider_spark_operator.follow.access.reference import ApplicationReference
-from airflow_provider_spark_operator.follow.ending.end import judge, judge_with_driver
+from airflow_provider_spark_operator.follow.ending.end import find_final_progress, judge_end
 from airflow_provider_spark_operator.follow.ending.evidence import Evidence, describe_failure, gather_evidence
 from tests.follow.applications import DRIVER_EXITED_3, FAILED, RUNNING, build_driver, build_stored
 from tests.kube.scripted_api import ScriptedApi, answer_page, answer_text, deny, open_client_of, refuse, serve_api
@@ -173,9 +173,9 @@ async def test_warnings_about_a_container_that_never_started_are_kept(api: Scrip
 
 def judge_evidence(evidence: Evidence, *states: str, driver_status: Any) -> Verdict:
     """Return the verdict on an application of the Apache operator, with its evidence."""
-    ending = judge(build_stored("pi", "u1", "5", *states, driver_status=driver_status))
-    assert ending is not None
-    return judge_with_driver(ending, evidence.driver_status, driver_deleted=evidence.driver_deleted).verdict
+    seen = find_final_progress(build_stored("pi", "u1", "5", *states, driver_status=driver_status))
+    assert seen is not None
+    return judge_end(seen, evidence)
 
 
 @pytest.mark.parametrize("exit_code", [143, 137])
@@ -231,11 +231,11 @@ async def test_driver_of_kubeflow_that_the_kubelet_stopped_was_interrupted(api: 
         },
     }
     api.script(answer_page(), answer_page(build_kill_event(8)), answer_page(build_kill_event(8)), verb="list")
-    ending = judge(resource)
-    assert ending is not None
+    seen = find_final_progress(resource)
+    assert seen is not None
     async with await open_client_of(api) as client:
-        evidence = await gather_evidence(client, REFERENCE, ending.progress)
-    verdict = judge_with_driver(ending, evidence.driver_status, driver_deleted=evidence.driver_deleted).verdict
+        evidence = await gather_evidence(client, REFERENCE, seen)
+    verdict = judge_end(seen, evidence)
     assert (verdict.failure_kind, verdict.reason) == (FailureKind.INFRASTRUCTURE, "DriverInterrupted")
 
 

@@ -87,7 +87,7 @@ async def test_receiver_gets_ended_applications_first_and_each_later_one_once(
         ended = await receive(inbox, 2)
         assert feed.is_present(running.uid)
     assert names(ended) == ["failing", "running"]
-    outcomes = {one.reference.name: one.outcome for one in ended}
+    outcomes = {one.reference.name: one.verdict.outcome for one in ended}
     assert outcomes == {"running": Outcome.SUCCEEDED, "failing": Outcome.FAILED}
 
 
@@ -205,7 +205,7 @@ def test_long_message_is_shortened() -> None:
         entry["message"] = "x" * 100_000
     completion = read_completion(resource, SPARK_APPLICATIONS)
     assert completion is not None
-    assert len(completion.sentence) <= 1000
+    assert len(completion.verdict.sentence) <= 1000
 
 
 NOT_SUBMITTED = ("Submitted", "SchedulingFailure", "ResourceReleased")
@@ -227,8 +227,8 @@ async def test_end_that_was_not_read_from_a_driver_is_delivered_after_the_driver
             present = await inbox.read_present()
             new = await receive(inbox, 1)
         await hub.close()
-    assert [(one.reference.name, one.outcome) for one in present] == [("refused", Outcome.SUCCEEDED)]
-    assert [(one.reference.name, one.failure_kind) for one in new] == [("lost", FailureKind.SCHEDULING)]
+    assert [(one.reference.name, one.verdict.outcome) for one in present] == [("refused", Outcome.SUCCEEDED)]
+    assert [(one.reference.name, one.verdict.failure_kind) for one in new] == [("lost", FailureKind.SCHEDULING)]
 
 
 async def test_unknown_end_delays_no_other_application(

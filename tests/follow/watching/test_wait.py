@@ -26,10 +26,10 @@ async def test_end_is_judged_and_states_are_shown(
     await set_states(client, reference, *RUNNING)
     await set_states(client, reference, *states[:-1])
     await set_states(client, reference, *states)
-    ending = (await asyncio.wait_for(waiting, 30)).ending
+    conclusion = await asyncio.wait_for(waiting, 30)
     await hub.close()
-    assert ending.verdict.outcome is outcome
-    assert ending.resource["metadata"]["name"] == "pi"
+    assert conclusion.verdict.outcome is outcome
+    assert conclusion.resource["metadata"]["name"] == "pi"
     assert sink.states[-1] == "ResourceReleased"
     assert len(sink.states) == len(set(sink.states))
 
@@ -40,7 +40,7 @@ async def test_application_that_ended_before_is_judged_at_once(client: KubeClien
     hub = WatchHub(client)
     conclusion = await asyncio.wait_for(wait_for_end(hub, reference, Narration(Recorder())), 30)
     await hub.close()
-    assert conclusion.ending.verdict.outcome is Outcome.SUCCEEDED
+    assert conclusion.verdict.outcome is Outcome.SUCCEEDED
 
 
 async def test_deletion_ends_the_wait(client: KubeClient, namespace: str) -> None:
