@@ -45,7 +45,7 @@ def _describe_cause(summary: ApplicationSummary) -> str:
 
 def _measure_end(summary: ApplicationSummary) -> timedelta | None:
     """Return the time since the end; since the creation if only the end is unknown, like `spark-operator cleanup`."""
-    if summary.phase is not Phase.ENDED or summary.age is None:
+    if summary.progress.phase is not Phase.ENDED or summary.age is None:
         return None
     return summary.age - (summary.duration or timedelta())
 
@@ -61,8 +61,8 @@ def describe_state(summary: ApplicationSummary) -> str:
 
 def describe_message(summary: ApplicationSummary) -> str:
     """Return the message of the current state; empty if it only counts the executors at the begin of the state."""
-    message = summary.message or ""
-    return "" if summary.phase is Phase.RUNNING and _COUNT in message else message
+    message = summary.progress.message or ""
+    return "" if summary.progress.phase is Phase.RUNNING and _COUNT in message else message
 
 
 def format_optional(duration: timedelta | None) -> str:
@@ -82,7 +82,7 @@ _COLUMNS: Final[tuple[Column[ApplicationSummary], ...]] = (
     Column("TASK", lambda summary: str(summary.task or ""), drop_rank=4),
     Column("ENDED", lambda summary: format_optional(_measure_end(summary)), is_wide=True),
     Column("REASON", lambda summary: _read_reason(summary), is_wide=True),
-    Column("DRIVER", lambda summary: summary.driver or "", is_wide=True),
+    Column("DRIVER", lambda summary: summary.progress.driver_name or "", is_wide=True),
     Column("QUEUE", lambda summary: summary.queue, is_wide=True),
     Column("RUN", lambda summary: summary.task.run_id if summary.task else "", is_wide=True),
     Column("API VERSION", lambda summary: summary.api_version, is_wide=True),
@@ -116,8 +116,8 @@ class ApplicationFilter:
 
     def accepts(self, summary: ApplicationSummary) -> bool:
         """Return whether the list shows an application. The age of an application without a time is unknown."""
-        words = {summary.state.lower(), summary.phase.lower()}
-        if summary.phase is Phase.ENDED:  # before, the outcome is Waiting, which is also a phase
+        words = {summary.state.lower(), summary.progress.phase.lower()}
+        if summary.progress.phase is Phase.ENDED:  # before, the outcome is Waiting, which is also a phase
             words.add(summary.verdict.outcome.lower())
         return (
             (not self.states or not words.isdisjoint(self.states))

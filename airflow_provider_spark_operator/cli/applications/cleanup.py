@@ -53,7 +53,7 @@ class _Criteria:
         is_old = end is not None and now - end >= self.older_than
         words = {summary.state.lower(), summary.verdict.outcome.lower()}
         return (
-            summary.phase is Phase.ENDED
+            summary.progress.phase is Phase.ENDED
             and summary.verdict.outcome is not Outcome.UNKNOWN
             and not summary.is_deleting
             and is_old

@@ -76,7 +76,7 @@ async def _describe(client: KubeClient, name: str) -> ExitCode:
     if verdict.outcome is Outcome.FAILED or timeline.summary.ended:
         evidence = await gather_evidence(client, snapshot.reference, snapshot.progress, with_events=False)
     if seen is not None and evidence is not None:
-        warnings = tuple(_list_warnings(snapshot.events or (), timeline.summary.driver))
+        warnings = tuple(_list_warnings(snapshot.events or (), timeline.summary.progress.driver_name))
         verdict = judge_end(seen, replace(evidence, events=warnings))
     resume = f"run {format_command('resume', snapshot.reference.name, snapshot.reference.namespace)}"
     wait = await describe_wait(client, snapshot.reference, snapshot.resource, resume)
@@ -134,7 +134,7 @@ def _print_summary(printer: SectionPrinter, report: _Report) -> None:
         ("Queue", summary.queue),
         ("Application", _describe_program(spec)),
         ("Image", _read_image(report)),
-        ("Application id", summary.application_id or ""),
+        ("Application id", summary.progress.application_id or ""),
         ("Driver pod", _find_driver(report)),
         ("Spark UI", _describe_ui(report)),
     ]
@@ -203,7 +203,7 @@ def _list_drivers(report: _Report) -> list[dict[str, object]]:
 
 def _find_driver(report: _Report) -> str:
     """Return the name of the driver pod of the latest attempt; empty if the pod does not exist."""
-    driver, pods = report.timeline.summary.driver or "", report.snapshot.pods
+    driver, pods = report.timeline.summary.progress.driver_name or "", report.snapshot.pods
     if pods is None or any(get_text(get_object(pod.get("metadata")).get("name")) == driver for pod in pods):
         return driver
     return ""
@@ -214,7 +214,7 @@ def _describe_ui(report: _Report) -> str:
     resource = report.snapshot.resource
     if url := dialect_of(resource.get("apiVersion")).read_ui_url(resource):
         return url
-    if report.timeline.summary.phase is not Phase.RUNNING:
+    if report.timeline.summary.progress.phase is not Phase.RUNNING:
         return ""
     return format_command("forward", report.snapshot.reference.name, report.snapshot.reference.namespace)
 

@@ -22,9 +22,9 @@ async def read_ui_url(client: KubeClient, summary: ApplicationSummary) -> str | 
         client: The client of a local cluster.
         summary: The summary of the application.
     """
-    if summary.driver is None or summary.verdict.outcome is not Outcome.WAITING:
+    if summary.progress.driver_name is None or summary.verdict.outcome is not Outcome.WAITING:
         return None
-    return await read_started_url(client, summary.namespace, summary.driver, DRIVER_UI)
+    return await read_started_url(client, summary.namespace, summary.progress.driver_name, DRIVER_UI)
 
 
 async def read_started_url(client: KubeClient, namespace: str, pod: str, name: str) -> str | None:

@@ -54,7 +54,7 @@ class ApplicationSummary:
         namespace: Its namespace.
         api_version: The apiVersion of the resource.
         state: The current state in the words of the dialect, also if this package does not know it.
-        phase: The current phase.
+        progress: Its progress according to the status, its driver pods and Events.
         verdict: The outcome, the kind of a failure, its reason and what to do.
         attempts: The number of attempts so far. 0 if the application is held and has never started.
         executors: The executors of the latest attempt.
@@ -63,9 +63,6 @@ class ApplicationSummary:
         age: Time since it was created. None if unknown.
         duration: Time from its creation to its end, or to now. None if unknown.
         task: The task of Airflow that submitted it. None if no task did.
-        application_id: Spark's id of the latest attempt. None if unknown.
-        driver: The name of the driver pod of the latest attempt. None if unknown.
-        message: The message of the current state. None if there is none.
         is_suspended: Whether it is requested to be suspended, and has not ended.
         is_held: Whether `spec.suspend` or a queue of Kueue may hold it before its driver is requested.
         queue: The queue of Kueue in its labels. Empty if there is none.
@@ -78,7 +75,7 @@ class ApplicationSummary:
     namespace: str
     api_version: str
     state: str
-    phase: Phase
+    progress: Progress
     verdict: Verdict
     attempts: int
     executors: ExecutorNumbers
@@ -87,9 +84,6 @@ class ApplicationSummary:
     age: timedelta | None
     duration: timedelta | None
     task: TaskOrigin | None
-    application_id: str | None
-    driver: str | None
-    message: str | None
     is_suspended: bool
     is_held: bool
     queue: str
@@ -115,7 +109,7 @@ def summarize(
         events: Events of its namespace, among them those about the driver pod.
         controller_lost: Whether the controller that manages the application does not run.
     """
-    dialect, seen = dialect_of(resource.get("apiVersion")), read_judged_progress(resource, all_pods, events)
+    dialect, seen = dialect_of(resource.get("apiVersion")), _read_judged_progress(resource, all_pods, events)
     metadata = pods.get_object(resource.get("metadata"))
     created, ended = read_time(metadata.get("creationTimestamp")), find_end(seen)
     until = ended if has_ended(seen) else now
@@ -125,7 +119,7 @@ def summarize(
         namespace=pods.get_text(metadata.get("namespace")),
         api_version=pods.get_text(resource.get("apiVersion")),
         state=seen.state,
-        phase=seen.phase,
+        progress=seen,
         verdict=judge_progress(seen),
         attempts=seen.attempt + 1 if seen.attempt or not is_held else 0,
         executors=count_executors(resource, seen, all_pods),
@@ -134,9 +128,6 @@ def summarize(
         age=max(now - created, _NOTHING) if created else None,
         duration=max(until - created, _NOTHING) if created and until else None,
         task=read_task(metadata),
-        application_id=seen.application_id,
-        driver=seen.driver_name,
-        message=seen.message,
         is_suspended=dialect.is_suspended(resource) and not has_ended(seen),
         is_held=is_held,
         queue=get_queue(resource),
@@ -147,7 +138,7 @@ def summarize(
     )
 
 
-def read_judged_progress(
+def _read_judged_progress(
     resource: KubernetesObject, all_pods: Iterable[KubernetesObject] | None, events: Collection[KubernetesObject] = ()
 ) -> Progress:
     """Return the progress of an application according to its status, its driver pods and Events. See `summarize`."""

@@ -16,7 +16,7 @@ from ..verdict.verdict import Outcome
 from .attempts import Attempt, list_attempts
 from .executor_spans import ExecutorSpan, count_over_time, list_executor_spans
 from .executors import select_pods
-from .summary import ApplicationSummary, read_judged_progress, summarize
+from .summary import ApplicationSummary, summarize
 
 
 class MarkKind(StrEnum):
@@ -104,7 +104,7 @@ def build_timeline(
         events: Events of the namespace. They describe executors whose pods no longer exist.
     """
     dialect, summary = dialect_of(resource.get("apiVersion")), summarize(resource, now, all_pods, events)
-    seen, known = read_judged_progress(resource, all_pods, events), all_pods or ()
+    seen, known = summary.progress, all_pods or ()
     started = _find_driver_start(select_pods(resource, known, ROLE_DRIVER, seen.application_id))
     history = _replace_end(dialect.read_history(resource, started), dialect.read_progress(resource), seen)
     attempts = list_attempts(history, seen)

@@ -31,8 +31,8 @@ def test_running_application_lasts_until_now() -> None:
     summary = summarize(build_application(*RUNNING), at(100))
     assert (summary.name, summary.namespace, summary.state) == ("pi", "jobs", "RunningHealthy")
     assert (summary.age, summary.duration, summary.ended) == (timedelta(seconds=100), timedelta(seconds=100), None)
-    assert (summary.phase, summary.verdict.outcome, summary.attempts) == (Phase.RUNNING, Outcome.WAITING, 1)
-    assert (summary.application_id, summary.driver) == ("pi-0", "pi-0-driver")
+    assert (summary.progress.phase, summary.verdict.outcome, summary.attempts) == (Phase.RUNNING, Outcome.WAITING, 1)
+    assert (summary.progress.application_id, summary.progress.driver_name) == ("pi-0", "pi-0-driver")
 
 
 def test_finished_application_lasts_until_its_driver_ended() -> None:
@@ -43,7 +43,7 @@ def test_finished_application_lasts_until_its_driver_ended() -> None:
 
 def test_application_without_status_is_submitted() -> None:
     summary = summarize(build_application_document(), at(3))
-    assert (summary.state, summary.phase, summary.attempts) == ("Submitted", Phase.WAITING, 1)
+    assert (summary.state, summary.progress.phase, summary.attempts) == ("Submitted", Phase.WAITING, 1)
     assert summary.duration == timedelta(seconds=3)
 
 
