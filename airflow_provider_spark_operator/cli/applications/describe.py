@@ -69,15 +69,15 @@ async def _describe(client: KubeClient, name: str) -> ExitCode:
     snapshot = await read_snapshot(client, name)
     now = client.get_time()
     timeline = build_timeline(snapshot.resource, now, all_pods=snapshot.pods, events=snapshot.events or ())
-    seen, evidence = None, None
-    with suppress(EndUnknown):  # the snapshot reports the missing permission
-        seen = await find_final_progress_with_pods(client, snapshot.reference, snapshot.resource)
-    verdict = timeline.summary.verdict
+    verdict, evidence = timeline.summary.verdict, None
     if verdict.outcome is Outcome.FAILED or timeline.summary.ended:
         evidence = await gather_evidence(client, snapshot.reference, snapshot.progress, with_events=False)
-    if seen is not None and evidence is not None:
-        warnings = tuple(_list_warnings(snapshot.events or (), timeline.summary.progress.driver_name))
-        verdict = judge_end(seen, replace(evidence, events=warnings))
+        evidence = replace(
+            evidence, events=_list_warnings(snapshot.events or (), timeline.summary.progress.driver_name)
+        )
+        with suppress(EndUnknown):  # the snapshot reports the missing permission
+            seen = await find_final_progress_with_pods(client, snapshot.reference, snapshot.resource)
+            verdict = judge_end(seen, evidence) if seen is not None else verdict
     resume = f"run {format_command('resume', snapshot.reference.name, snapshot.reference.namespace)}"
     wait = await describe_wait(client, snapshot.reference, snapshot.resource, resume)
     _print(_Report(snapshot, timeline, verdict, evidence, wait, now))
@@ -219,11 +219,11 @@ def _describe_ui(report: _Report) -> str:
     return format_command("forward", report.snapshot.reference.name, report.snapshot.reference.namespace)
 
 
-def _list_warnings(events: Sequence[JsonObject], pod: str | None) -> list[str]:
+def _list_warnings(events: Sequence[JsonObject], pod: str | None) -> tuple[str, ...]:
     """Return the warnings about a pod, oldest first."""
     about = (event for event in events if get_object(event.get("involvedObject")).get("name") == pod)
     warnings = (event for event in about if event.get("type") == "Warning")
-    return [clean_line(f"{event.get('reason')}: {event.get('message')}") for event in warnings]
+    return tuple(clean_line(f"{event.get('reason')}: {event.get('message')}") for event in warnings)
 
 
 def _describe_retry(verdict: Verdict) -> str:
