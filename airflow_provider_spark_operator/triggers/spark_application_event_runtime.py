@@ -17,8 +17,7 @@ from ..core.kubernetes.label_selector import parse_label_selector
 from ..core.kubernetes.names import DELIVERY_KEY
 from ..core.verdict.verdict import Outcome
 from ..follow.access.reference import resource_of
-from ..follow.ending.completion import Completion
-from ..follow.watching.completion_feed import CompletionFeed, CompletionInbox, receive_completions
+from ..follow.watching.completion_feed import Completion, CompletionFeed, CompletionInbox, receive_completions
 from ..follow.watching.shared_watch import share_hub
 from ..kube.backoff import Backoff
 from ..kube.errors import ConfigurationError, KubeError

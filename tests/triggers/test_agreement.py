@@ -13,8 +13,7 @@ from airflow_provider_spark_operator.cli import main
 from airflow_provider_spark_operator.core.dialects.base import Dialect
 from airflow_provider_spark_operator.core.dialects.dialect import APACHE, KUBEFLOW
 from airflow_provider_spark_operator.follow.access.reference import resource_of
-from airflow_provider_spark_operator.follow.ending.completion import Completion
-from airflow_provider_spark_operator.follow.watching.completion_feed import receive_completions
+from airflow_provider_spark_operator.follow.watching.completion_feed import Completion, receive_completions
 from airflow_provider_spark_operator.follow.watching.watch import WatchHub
 from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
 from airflow_provider_spark_operator.testing.applications import Application

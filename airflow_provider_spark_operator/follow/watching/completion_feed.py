@@ -2,20 +2,23 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from typing import Any
 from weakref import WeakKeyDictionary
 
 from ...core.dialects.dialect import read_progress
+from ...core.dialects.progress import Progress
 from ...core.kubernetes.json_object import JsonObject
 from ...core.verdict.driver_facts import has_more_facts
+from ...core.verdict.verdict import Verdict, judge_progress
 from ...kube.backoff import Backoff
 from ...kube.errors import KubeError
 from ...kube.listwatch import Change, Listed, Removed
 from ...kube.resources import ResourceType
 from ..access.reference import ApplicationReference
-from ..ending.completion import Completion, read_completion
-from ..ending.end import EndUnknown, find_final_progress_with_pods
+from ..ending.end import EndUnknown, find_final_progress, find_final_progress_with_pods, is_deleted
 from .watch import WatchHub
 
 logger = logging.getLogger(__name__)
@@ -24,6 +27,41 @@ logger = logging.getLogger(__name__)
 _MALFORMED = (AttributeError, LookupError, TypeError, ValueError)
 # A missing permission is usually granted by a person.
 _LONGEST_PAUSE_SECONDS = 60.0
+# Spark's messages can contain a whole stack trace. Airflow stores the sentence with every asset event.
+_LONGEST_SENTENCE = 1000
+
+
+@dataclass(frozen=True)
+class Completion:
+    """The end of one application.
+
+    Attributes:
+        reference: The application.
+        labels: The labels of the application when it ended.
+        verdict: How the application ended. The sentence is shortened.
+    """
+
+    reference: ApplicationReference
+    labels: Mapping[str, str]
+    verdict: Verdict
+
+
+def read_completion(resource: Mapping[str, Any], kind: ResourceType, seen: Progress | None = None) -> Completion | None:
+    """Return the end of an application. None while it runs, and if it was deleted before it ended.
+
+    Args:
+        resource: The application as the API returned it.
+        kind: The kind of the application.
+        seen: The final progress according to the driver pods. None to judge from the status alone.
+    """
+    seen = seen or find_final_progress(resource)
+    if seen is None or is_deleted(resource):
+        return None
+    verdict = judge_progress(seen)
+    if len(verdict.sentence) > _LONGEST_SENTENCE:
+        verdict = replace(verdict, sentence=f"{verdict.sentence[: _LONGEST_SENTENCE - 1]}…")
+    labels = dict(resource["metadata"].get("labels") or {})
+    return Completion(ApplicationReference.of(resource, kind), labels, verdict)
 
 
 class CompletionInbox:

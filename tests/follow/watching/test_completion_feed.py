@@ -9,9 +9,13 @@ import pytest
 
 from airflow_provider_spark_operator.core.verdict.verdict import FailureKind, Outcome
 from airflow_provider_spark_operator.follow.access.reference import ApplicationReference
-from airflow_provider_spark_operator.follow.ending.completion import Completion, read_completion
 from airflow_provider_spark_operator.follow.watching import completion_feed
-from airflow_provider_spark_operator.follow.watching.completion_feed import CompletionInbox, receive_completions
+from airflow_provider_spark_operator.follow.watching.completion_feed import (
+    Completion,
+    CompletionInbox,
+    read_completion,
+    receive_completions,
+)
 from airflow_provider_spark_operator.follow.watching.watch import WatchHub
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.resources import SPARK_APPLICATIONS
