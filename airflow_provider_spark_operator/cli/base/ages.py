@@ -54,7 +54,7 @@ def _split_units(text: str) -> dict[str, int]:
     return numbers
 
 
-def check_age(text: str | None) -> str | None:
+def check_age(text: str) -> str:
     """Return the value of an option that `parse_duration` accepts and that has a unit.
 
     Ages select what is deleted: a number without a unit would be in seconds, where a user may have meant days. Zero
@@ -63,30 +63,29 @@ def check_age(text: str | None) -> str | None:
     Raises:
         click.BadParameter: The text is not a duration, is too long, or has no unit.
     """
-    if text is not None and _SECONDS.fullmatch(text) and float(text):
+    if _SECONDS.fullmatch(text) and float(text):
         number = text if text.isdecimal() else "7"
         raise click.BadParameter(f"{text!r} has no unit: write for example {number}m, {number}h or {number}d")
     return check_duration(text)
 
 
-def check_duration(text: str | None) -> str | None:
+def check_duration(text: str) -> str:
     """Return the value of an option that `parse_duration` accepts.
 
     Raises:
         click.BadParameter: The text is not a duration, or is too long.
     """
-    if text is not None:
-        parse_duration(text)
+    parse_duration(text)
     return text
 
 
-def check_limit(text: str | None) -> str | None:
+def check_limit(text: str) -> str:
     """Return the value of an option that `parse_duration` accepts and that is greater than 0.
 
     Raises:
         click.BadParameter: The text is not a duration, is too long, or is 0.
     """
-    if text is not None and not parse_duration(text):
+    if not parse_duration(text):
         raise click.BadParameter("must be greater than 0")
     return text
 

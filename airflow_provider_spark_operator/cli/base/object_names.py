@@ -1,7 +1,7 @@
 """The names of resources on a command line: NAME, or TYPE/NAME as `kubectl -o name` and the verbs print it."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import PurePosixPath
 from typing import Final
 
@@ -22,56 +22,54 @@ def derive_name(program: str) -> str:
     return stem[:_LONGEST_STEM].rstrip("-")
 
 
-def require_object_name(value: str | None) -> str | None:
+def require_object_name(value: str) -> str:
     """Return the name of an object without its type.
 
     Raises:
         click.BadParameter: The name is invalid.
     """
-    return None if value is None else _check_name(value)
+    if not is_object_name(value):
+        raise click.BadParameter(f"invalid object name {value!r}: {OBJECT_RULE}")
+    return value
 
 
-def require_application(value: str | None) -> str | None:
+def require_application(value: str) -> str:
     """Return the name of an application: NAME, or `sparkapplication.GROUP/NAME` if the value contains a group.
 
     Raises:
         click.BadParameter: The name is invalid, or the type is not an application.
     """
-    return None if value is None else _normalize(value, _APPLICATION, "SparkApplication")
+    return _normalize(value, _APPLICATION, "SparkApplication")
 
 
-def require_cluster(value: str | None) -> str | None:
+def require_cluster(value: str) -> str:
     """Return the name of a SparkCluster, without its type.
 
     Raises:
         click.BadParameter: The name is invalid, or the type is not a SparkCluster.
     """
-    return None if value is None else _normalize(value, _CLUSTER, "SparkCluster").rpartition("/")[2]
+    return _normalize(value, _CLUSTER, "SparkCluster").rpartition("/")[2]
 
 
-def require_applications(values: list[str] | None) -> list[str]:
+def require_applications(values: list[str]) -> list[str]:
     """Return the names of applications, each once. See `require_application`."""
-    return _map_names(values or (), require_application)
+    return list(dict.fromkeys(map(require_application, values)))
 
 
-def require_clusters(values: list[str] | None) -> list[str]:
+def require_clusters(values: list[str]) -> list[str]:
     """Return the names of SparkClusters, each once. See `require_cluster`."""
-    return _map_names(values or (), require_cluster)
-
-
-def _map_names(values: Sequence[str], check: Callable[[str], str | None]) -> list[str]:
-    return list(dict.fromkeys(name for value in values if (name := check(value)) is not None))
+    return list(dict.fromkeys(map(require_cluster, values)))
 
 
 def _normalize(value: str, words: Sequence[str], kind: str) -> str:
     resource_type, slash, name = value.rpartition("/")
     if not slash:
-        return _check_name(value)
+        return require_object_name(value)
     word, _, group = resource_type.lower().partition(".")
     group = _VERSION.sub("", group, count=1)
     if word not in words or (group and not _is_known(group)):
         raise click.BadParameter(f"{value!r} is not the name of a {kind}: use NAME or {words[0]}/NAME")
-    return f"{words[0]}.{group}/{_check_name(name)}" if group else _check_name(name)
+    return f"{words[0]}.{group}/{require_object_name(name)}" if group else require_object_name(name)
 
 
 def _is_known(group: str) -> bool:
@@ -79,9 +77,3 @@ def _is_known(group: str) -> bool:
     from ...core.dialects.dialect import find_dialect  # noqa: PLC0415
 
     return find_dialect(group) is not None
-
-
-def _check_name(name: str) -> str:
-    if not is_object_name(name):
-        raise click.BadParameter(f"invalid object name {name!r}: {OBJECT_RULE}")
-    return name

@@ -26,13 +26,13 @@ _MAX_PORT = 65535
 _MAX_WORKERS = 10_000
 
 
-def _require_address(value: str | None) -> str | None:
+def _require_address(value: str) -> str:
     """Return the address of a server.
 
     Raises:
         click.BadParameter: The address is invalid.
     """
-    if value is not None and value != EVERYWHERE:
+    if value != EVERYWHERE:
         try:
             ip_address(value)
         except ValueError:

@@ -43,7 +43,7 @@ class Parameter:
         usage: The words as the help shows them: `-n --namespace NAME` for an option, `--all` for a flag, and `FILE` for
             an argument.
         help: The description. It names the default only if that is not a constant, because constants are shown.
-        check: Returns the value, or raises `click.BadParameter`. A value that is not given is None or an empty list.
+        check: Returns the value, or raises `click.BadParameter`. It is not called if no value is given.
         complete: Returns the words that a shell completes.
         at_least: The smallest integer.
         at_most: The largest integer.
@@ -92,13 +92,15 @@ class Parameter:
 
     def _read(self, kind: type, value: Any) -> object:
         """Return the value of a parameter from the words on the command line."""
+        if value is None:
+            return None
         if kind is list:
             value = list(value)
-        elif value is not None and issubclass(kind, StrEnum):
+        elif issubclass(kind, StrEnum):
             value = _read_word(value, kind)
-        elif value is not None and kind is int:
+        elif kind is int:
             value = self._read_integer(value)
-        return self.check(value) if self.check else value
+        return self.check(value) if self.check and value != [] else value
 
     def _read_integer(self, text: str) -> int:
         try:

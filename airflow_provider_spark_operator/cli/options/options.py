@@ -24,7 +24,7 @@ CLUSTER_PANEL = "Cluster options"
 """The heading of the options that select a cluster and a namespace."""
 
 
-def require_text(value: str | None) -> str | None:
+def require_text(value: str) -> str:
     """Return the value of an option.
 
     Raises:
@@ -35,22 +35,21 @@ def require_text(value: str | None) -> str | None:
     return value
 
 
-def require_lease(value: str | None) -> str | None:
+def require_lease(value: str) -> str:
     """Return the name of a Lease, with or without a namespace.
 
     Raises:
         click.BadParameter: The name is invalid.
     """
-    if value is not None:
-        namespace, slash, name = value.rpartition("/")
-        if not is_object_name(name) or (slash and not is_namespace(namespace)):
-            raise click.BadParameter(f"invalid Lease {value!r}: must be NAME or NAMESPACE/NAME; {OBJECT_RULE}")
+    namespace, slash, name = value.rpartition("/")
+    if not is_object_name(name) or (slash and not is_namespace(namespace)):
+        raise click.BadParameter(f"invalid Lease {value!r}: must be NAME or NAMESPACE/NAME; {OBJECT_RULE}")
     return value
 
 
-def _require(is_valid: Callable[[str], bool], what: str, rule: str) -> Callable[[str | None], str | None]:
-    def check(value: str | None) -> str | None:
-        if value is not None and not is_valid(value):
+def _require(is_valid: Callable[[str], bool], what: str, rule: str) -> Callable[[str], str]:
+    def check(value: str) -> str:
+        if not is_valid(value):
             raise click.BadParameter(f"invalid {what} {value!r}: {rule}")
         return value
 

@@ -24,7 +24,7 @@ def list_state_words(others: Iterable[str] = (), states: Iterable[str] | None = 
 
 def require_states(
     others: Collection[str] = (), states: Collection[str] | None = None
-) -> Callable[[list[str] | None], list[str]]:
+) -> Callable[[list[str]], list[str]]:
     """Return a callback of an option. It returns the values as `list_state_words` writes them.
 
     Args:
@@ -35,12 +35,12 @@ def require_states(
         click.BadParameter: A value is not one of the words. Raised by the callback.
     """
 
-    def check(values: list[str] | None) -> list[str]:
+    def check(values: list[str]) -> list[str]:
         known = {word.lower(): word for word in list_state_words(others, states)}
-        for value in values or ():
+        for value in values:
             if value.lower() not in known:
                 meant = suggest(value, known.values()) or f": must be one of {', '.join(known.values())}"
                 raise click.BadParameter(f"unknown state {value}{meant}")
-        return [known[value.lower()] for value in values or ()]
+        return [known[value.lower()] for value in values]
 
     return check

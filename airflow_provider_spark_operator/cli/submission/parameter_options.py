@@ -89,8 +89,6 @@ def read_parameter_values(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _read(option: Declaration, value: Any) -> Any:
-    if value is None or value == []:
-        return None
     if value == "":
         raise click.BadParameter("must not be empty")
     if option.form in _LISTS:

@@ -19,26 +19,26 @@ from ..options.options import require_text
 _KEEP = "keep"
 
 
-def check_assignments(values: list[str] | None) -> list[str]:
+def check_assignments(values: list[str]) -> list[str]:
     """Return the values of `--set`.
 
     Raises:
         click.BadParameter: A value is not `PATH=VALUE`, or its value is not YAML.
     """
-    for text in values or ():
+    for text in values:
         try:
             read_value(parse_assignment(text)[1])
         except ValueError as error:
             raise click.BadParameter(f"{text!r}: {error}") from None
-    return values or []
+    return values
 
 
-def _check_ttl(value: str | None) -> str | None:
+def _check_ttl(value: str) -> str:
     return value if value == _KEEP else check_duration(value)
 
 
-def _check_api_version(value: str | None) -> str | None:
-    problem = find_api_version_problem(value) if value is not None else None
+def _check_api_version(value: str) -> str:
+    problem = find_api_version_problem(value)
     if problem:
         raise click.BadParameter(problem.message)
     return value

@@ -39,7 +39,7 @@ def test_type_before_the_name_of_a_cluster_is_removed() -> None:
 def test_names_are_returned_once() -> None:
     assert require_applications(["b", "sparkapplication/b", "a"]) == ["b", "a"]
     assert require_clusters(["c", f"sparkcluster.{GROUP}/c"]) == ["c"]
-    assert (require_application(None), require_cluster(None), require_applications(None)) == (None, None, [])
+    assert require_applications([]) == []
 
 
 @pytest.mark.parametrize("value", ["pod/pi", "sparkcluster/pi", "sparkapplication.example.com/pi", "/pi"])
