@@ -1,54 +1,43 @@
-"""The interface between SparkApplicationOperator and the modules behind it."""
+"""The interfaces between the operators that create resources and the modules behind them."""
 
 from datetime import timedelta
 from typing import Any, NoReturn, Protocol
 
 import jinja2
+from airflow.sdk import Context
 from airflow.triggers.base import BaseTrigger
 
 from ..airflow_compat import AirflowFailException, RetryPolicy
 from ..links.target import LinkTarget
 
 
-class ApplicationTask(Protocol):
-    """The SparkApplicationOperator of a task, whose docstring describes the parameters.
+class ResourceTask(Protocol):
+    """The operator of a task that creates a resource. The docstring of the operator describes the parameters.
 
-    The modules behind the operator cannot import it, because it imports them.
+    The modules behind an operator cannot import it, because it imports them.
 
     Attributes:
-        source_error: Why the file of the application could not be read; None if there is no such problem.
-        link_target: The application of the task's links; None until it is submitted.
+        source_error: Why the file of the resource could not be read; None if there is no such problem.
+        link_target: The resource of the task's links; None until it is created.
         resumed: Whether this process continues a try that deferred.
     """
 
-    application: object
-    api_version: str | None
-    py_file: str | None
     name: str | None
     namespace: str | None
     kubernetes_conn_id: str | None
     deferrable: bool
-    start_from_trigger: bool
-    wait_for_completion: bool
     delete_on_kill: bool
-    ttl: timedelta | float | None
-    get_logs: bool
-    keep_failed_driver: timedelta | float | None
-    keep_driver: timedelta | float | None
-    restarts: str | None
-    openlineage_inject_parent_job_info: bool
-    openlineage_inject_transport_info: bool
     if_exists: str
-    upload_to: str | None
-    download_from: str | None
-    retries: int | None
     retry_policy: RetryPolicy | None
     execution_timeout: timedelta | None
     do_xcom_push: bool
-    outlets: list[Any]
     source_error: AirflowFailException | None
     link_target: LinkTarget | None
     resumed: bool
+
+    def execute(self, context: Context) -> Any:
+        """Run the task from its start."""
+        ...
 
     def get_template_env(self) -> jinja2.Environment:
         """Return the template environment of the DAG, which contains the folders of its files."""
@@ -57,3 +46,24 @@ class ApplicationTask(Protocol):
     def defer(self, *, trigger: BaseTrigger, method_name: str, timeout: timedelta | float | None = None) -> NoReturn:
         """End this process. When the trigger fires, Airflow resumes the task with the method."""
         ...
+
+
+class ApplicationTask(ResourceTask, Protocol):
+    """The SparkApplicationOperator of a task."""
+
+    application: object
+    api_version: str | None
+    py_file: str | None
+    start_from_trigger: bool
+    wait_for_completion: bool
+    ttl: timedelta | float | None
+    get_logs: bool
+    keep_failed_driver: timedelta | float | None
+    keep_driver: timedelta | float | None
+    restarts: str | None
+    openlineage_inject_parent_job_info: bool
+    openlineage_inject_transport_info: bool
+    upload_to: str | None
+    download_from: str | None
+    retries: int | None
+    outlets: list[Any]

@@ -6,6 +6,7 @@ import jinja2
 from airflow.sdk import XComArg
 
 from ..airflow_compat import AirflowFailException
+from ..core.compose.document import is_file_name
 from ..hooks.text_file import build_read_error, read_text_file
 
 
@@ -36,6 +37,27 @@ def read_source(path: str, environment: jinja2.Environment, noun: str = "applica
         raise AirflowFailException(f"could not find {noun} file {path!r} in {searched}") from error
     except (OSError, UnicodeDecodeError) as error:
         raise build_read_error(path, noun, error) from error
+
+
+def read_rendered(
+    path: object, content: object, environment: jinja2.Environment, noun: str
+) -> tuple[object, AirflowFailException | None]:
+    """Return the text of a file at a rendered path, or `content` if `path` is not the path of a file.
+
+    If the file cannot be read, the path and the error are returned.
+
+    Args:
+        path: The rendered value of a template.
+        content: The value before it was rendered.
+        environment: The template environment of the DAG.
+        noun: What the file contains, for messages.
+    """
+    if not isinstance(path, str) or not is_file_name(path):
+        return content, None
+    try:
+        return read_source(path, environment, noun), None
+    except AirflowFailException as error:
+        return path, error
 
 
 def list_folders(environment: jinja2.Environment) -> list[str]:

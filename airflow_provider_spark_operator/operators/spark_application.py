@@ -13,15 +13,12 @@ from ..airflow_compat import (
     STARTS_IN_TRIGGERER,
     AirflowFailException,
     RetryPolicy,
-    TaskDeferralError,
-    TaskDeferralTimeout,
     build_retry_arguments,
     conf,
-    is_of_earlier_try,
     is_unmapped,
     warn_too_old,
 )
-from ..core.compose.document import PydanticModel, is_file_name
+from ..core.compose.document import PydanticModel
 from ..core.compose.retention import KEEP_FAILED_DRIVER, find_retention_problem, find_ttl_problem
 from ..core.kubernetes.identity import APPLICATION_IDENTITY, find_name_problem, find_namespace_problem
 from ..core.kubernetes.json_object import JsonObject
@@ -50,7 +47,7 @@ from ..core.parameters.pending import with_placeholders
 from ..links.spark_application import LINKS
 from . import checks, source
 from .renamed_arguments import ALIASES, take_renamed_arguments
-from .retries import ask_policy
+from .retries import ask_policy, resume_task
 
 if TYPE_CHECKING:
     from ..links.target import LinkTarget
@@ -427,55 +424,43 @@ class SparkApplicationOperator(BaseOperator):
         context = with_placeholders(context, jinja_env.globals if jinja_env else ())
         noun = self._find_noun(content)
         if noun and source.may_be_file(content):
-            environment = jinja_env or self.get_template_env()
-            path = super().render_template(content, context, environment, set())
-            if isinstance(path, str) and is_file_name(path):
-                try:
-                    content = source.read_source(path, environment, noun)
-                except AirflowFailException as error:
-                    self.source_error = error
-                    return path
+            jinja_env = jinja_env or self.get_template_env()
+            path = super().render_template(content, context, jinja_env, set())
+            content, error = source.read_rendered(path, content, jinja_env, noun)
+            if error:
+                self.source_error = error
+                return content
         return super().render_template(content, context, jinja_env, seen_oids)
 
     def execute(self, context: Context) -> Any:
         """Submit or adopt the application, and wait for its end; see the class."""
-        self._run = self._create_run(context)
         with ask_policy(self.retry_policy, context):
-            return self._run.execute()
+            return self._start_run(context).execute()
 
     def execute_complete(self, context: Context, event: Mapping[str, Any] | None = None) -> Any:
         """Return the result of the application whose end the trigger reports."""
-        self._run = self._create_run(context)
-        return self._run.resume(event or {})
+        return self._start_run(context).resume(event or {})
 
     def resume_execution(self, next_method: str, next_kwargs: dict[str, Any] | None, context: Context) -> Any:
         """Resume after the deferral, or start a retry that Airflow 3.0 resumes in place of starting it.
 
         If Airflow ended the deferral because no trigger fired, cancel the application.
         """
-        if is_of_earlier_try(next_kwargs, context["ti"].try_number):
-            return self.execute(context)
-        self.resumed = True
-        with ask_policy(self.retry_policy, context):
-            try:
-                return super().resume_execution(next_method, next_kwargs, context)
-            except (TaskDeferralError, TaskDeferralTimeout) as error:
-                self._run = self._create_run(context)
-                failure = self._run.fail_deferral(error)
-                if failure is not None:
-                    raise failure from error
-        self.resumed = False
-        return self.execute(context)
+        resume = partial(super().resume_execution, next_method, next_kwargs, context)
+        return resume_task(
+            self, resume, lambda error: self._start_run(context).fail_deferral(error), next_kwargs, context
+        )
 
     def on_kill(self) -> None:
         """Delete the application if a user has stopped the task, but not if the worker is drained."""
         if self._run is not None and self.delete_on_kill:
             self._run.stop()
 
-    def _create_run(self, context: Context) -> "ApplicationRun":
+    def _start_run(self, context: Context) -> "ApplicationRun":
         from .spark_application_runtime import ApplicationRun
 
-        return ApplicationRun(self, self._collect_parameters(), context, self._create_program(context))
+        self._run = ApplicationRun(self, self._collect_parameters(), context, self._create_program(context))
+        return self._run
 
     def _create_program(self, context: Context) -> "Program | None":  # noqa: ARG002 - subclasses use the context
         """Return the program that the task creates; None if the parameters or the manifest name the program."""

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import jinja2
@@ -11,14 +12,11 @@ from airflow.sdk import BaseOperator, BaseOperatorLink, Context, XComArg
 from ..airflow_compat import (
     AirflowFailException,
     RetryPolicy,
-    TaskDeferralError,
-    TaskDeferralTimeout,
     build_retry_arguments,
     conf,
-    is_of_earlier_try,
     take_retry_policy,
 )
-from ..core.compose.document import PydanticModel, is_file_name
+from ..core.compose.document import PydanticModel
 from ..core.kubernetes.identity import CLUSTER_IDENTITY, find_name_problem, find_namespace_problem
 from ..core.kubernetes.json_object import JsonObject
 from ..core.kubernetes.problems import Problem
@@ -34,7 +32,7 @@ from .checks import (
     convert_application,
     select_known_parameters,
 )
-from .retries import ask_policy
+from .retries import ask_policy, resume_task
 
 if TYPE_CHECKING:
     from ..links.target import LinkTarget
@@ -155,55 +153,43 @@ class SparkClusterOperator(BaseOperator):
         """Render `content`. If `content` is the path of the file of the cluster, render the file."""
         context = with_placeholders(context, jinja_env.globals if jinja_env else ())
         if content is self.cluster and source.may_be_file(content):
-            environment = jinja_env or self.get_template_env()
-            path = super().render_template(content, context, environment, set())
-            if isinstance(path, str) and is_file_name(path):
-                try:
-                    content = source.read_source(path, environment, _NOUN)
-                except AirflowFailException as error:
-                    self.source_error = error
-                    return path
+            jinja_env = jinja_env or self.get_template_env()
+            path = super().render_template(content, context, jinja_env, set())
+            content, error = source.read_rendered(path, content, jinja_env, _NOUN)
+            if error:
+                self.source_error = error
+                return content
         return super().render_template(content, context, jinja_env, seen_oids)
 
     def execute(self, context: Context) -> str:
         """Create or adopt the cluster, and wait until it is ready; see the class."""
-        self._creation = self._create_run(context)
         with ask_policy(self.retry_policy, context):
-            return self._creation.execute()
+            return self._start_run(context).execute()
 
     def execute_complete(self, context: Context, event: Mapping[str, Any] | None = None) -> str:
         """Return the name of the cluster that the trigger reports as ready."""
-        self._creation = self._create_run(context)
-        return self._creation.resume(event or {})
+        return self._start_run(context).resume(event or {})
 
     def resume_execution(self, next_method: str, next_kwargs: dict[str, Any] | None, context: Context) -> Any:
         """Resume after the deferral, or start a retry that Airflow 3.0 resumes in place of starting it.
 
         If Airflow ended the deferral because no trigger fired, delete the cluster.
         """
-        if is_of_earlier_try(next_kwargs, context["ti"].try_number):
-            return self.execute(context)
-        self.resumed = True
-        with ask_policy(self.retry_policy, context):
-            try:
-                return super().resume_execution(next_method, next_kwargs, context)
-            except (TaskDeferralError, TaskDeferralTimeout) as error:
-                self._creation = self._create_run(context)
-                failure = self._creation.fail_deferral(error)
-                if failure is not None:
-                    raise failure from error
-        self.resumed = False
-        return self.execute(context)
+        resume = partial(super().resume_execution, next_method, next_kwargs, context)
+        return resume_task(
+            self, resume, lambda error: self._start_run(context).fail_deferral(error), next_kwargs, context
+        )
 
     def on_kill(self) -> None:
         """Delete the cluster if a user has stopped the task, but not if the worker is drained."""
         if self._creation is not None and self.delete_on_kill:
             self._creation.stop()
 
-    def _create_run(self, context: Context) -> "ClusterCreation":
+    def _start_run(self, context: Context) -> "ClusterCreation":
         from .spark_cluster_runtime import ClusterCreation
 
-        return ClusterCreation(self, context)
+        self._creation = ClusterCreation(self, context)
+        return self._creation
 
 
 class DeleteSparkClusterOperator(BaseOperator):

@@ -7,15 +7,13 @@ import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
-from typing import Any, NoReturn, Protocol
+from typing import Any, Protocol
 
 from airflow.sdk import Context, XComArg
-from airflow.triggers.base import BaseTrigger
 
 from ..airflow_compat import (
     AirflowFailException,
     AirflowTaskTimeout,
-    RetryPolicy,
     TaskDeferralError,
     TaskDeferralTimeout,
 )
@@ -45,12 +43,12 @@ from ..kube.connection import ClusterAccess, open_client
 from ..kube.errors import ConfigurationError, KubeError
 from ..kube.resources import SPARK_CLUSTERS
 from ..links.spark_cluster import CLUSTER_LINKS, build_cluster_target
-from ..links.target import LinkTarget
 from ..links.url import push_links, push_xcoms
 from ..triggers.event import ApplicationEvent, EventKind
 from ..triggers.lifecycle import DEFERRAL_SLACK
 from ..triggers.spark_cluster import SparkClusterTrigger
 from . import requests, results
+from .application_task import ResourceTask
 from .kill import TRIGGER_FAILED, Engagement, engage, give_up, is_deferral_of_earlier_try
 from .retries import is_retried
 
@@ -61,38 +59,14 @@ _NOUN = "cluster"
 _DELETION_KEY = "spark_cluster_deletion"
 
 
-class ClusterTask(Protocol):
-    """The SparkClusterOperator of a task, whose docstring describes the parameters.
-
-    The runtime cannot import the operator, which imports the runtime.
-
-    Attributes:
-        source_error: Why the file of the cluster could not be read; None if there is no such problem.
-        link_target: The cluster of the task's links; None until it is created.
-        resumed: Whether this process continues a try that deferred.
-    """
+class ClusterTask(ResourceTask, Protocol):
+    """The SparkClusterOperator of a task."""
 
     cluster: object
-    name: str | None
-    namespace: str | None
     kueue_queue: str | None
     kueue_priority: str | None
-    kubernetes_conn_id: str | None
-    deferrable: bool
     wait_until_ready: bool
     ready_timeout: timedelta
-    delete_on_kill: bool
-    if_exists: str
-    retry_policy: RetryPolicy | None
-    execution_timeout: timedelta | None
-    do_xcom_push: bool
-    source_error: AirflowFailException | None
-    link_target: LinkTarget | None
-    resumed: bool
-
-    def defer(self, *, trigger: BaseTrigger, method_name: str, timeout: timedelta | float | None = None) -> NoReturn:
-        """End this process. When the trigger fires, Airflow resumes the task with the method."""
-        ...
 
 
 class ClusterCreation:

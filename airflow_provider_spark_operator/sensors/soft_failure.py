@@ -1,11 +1,25 @@
-"""`soft_fail` and `never_fail` for a sensor that waits by itself, without Airflow's pokes."""
+"""The wait of a sensor without Airflow's pokes, with `soft_fail` and `never_fail`."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 from airflow.sdk import BaseSensorOperator
 
 from ..airflow_compat import AirflowException, AirflowSensorTimeout, AirflowSkipException, TaskDeferralTimeout
+
+if TYPE_CHECKING:
+    from .spark_application_runtime import ApplicationWait
+    from .spark_cluster_runtime import ClusterWait
+
+
+def start_wait(sensor: BaseSensorOperator, wait: "ApplicationWait | ClusterWait", *, deferrable: bool) -> str:
+    """Wait in the triggerer if the sensor is deferrable, and on a worker otherwise."""
+    if deferrable:
+        sensor.defer(trigger=wait.trigger, method_name="execute_complete", timeout=sensor.timeout)
+    access = wait.read_connection()  # outside of the block: an invalid connection is never skipped
+    with skip_failures(sensor):
+        return wait.run(access)
 
 
 @contextmanager

@@ -16,7 +16,7 @@ from ..core.parameters.arguments import (
 )
 from ..core.states.states import ApplicationState
 from ..links.spark_application import LINKS
-from .soft_failure import is_timeout, keep_reasons, skip_failures
+from .soft_failure import is_timeout, keep_reasons, start_wait
 
 if TYPE_CHECKING:
     from ..links.target import LinkTarget
@@ -89,13 +89,9 @@ class SparkApplicationSensor(BaseSensorOperator):
 
     def execute(self, context: Context) -> str:
         """Wait for the application; see the class."""
-        wait = self._wait = self._create_wait(context)
-        if self.deferrable:
-            self.resumed = True  # the trigger may store the links before Airflow asks this process for them
-            self.defer(trigger=wait.trigger, method_name="execute_complete", timeout=self.timeout)
-        access = wait.read_connection()  # outside of the block: an invalid connection is never skipped
-        with skip_failures(self):
-            return wait.run(access)
+        self._wait = self._create_wait(context)
+        self.resumed = self.deferrable  # the trigger may store the links before Airflow asks this process for them
+        return start_wait(self, self._wait, deferrable=self.deferrable)
 
     def execute_complete(self, context: Context, event: Mapping[str, Any] | None = None) -> str:
         """Return the state that the trigger reports. `resume_execution` turns an exception into a skip."""

@@ -14,7 +14,7 @@ from ..core.parameters.arguments import (
     check_sensor_mode,
 )
 from ..links.spark_cluster import CLUSTER_LINKS
-from .soft_failure import keep_reasons, skip_failures
+from .soft_failure import keep_reasons, start_wait
 
 if TYPE_CHECKING:
     from ..links.target import LinkTarget
@@ -70,13 +70,8 @@ class SparkClusterSensor(BaseSensorOperator):
 
     def execute(self, context: Context) -> str:
         """Wait for the cluster; see the class."""
-        wait = self._create_wait(context)
-        if self.deferrable:
-            self.resumed = True  # the trigger may store the links before Airflow asks this process for them
-            self.defer(trigger=wait.trigger, method_name="execute_complete", timeout=self.timeout)
-        access = wait.read_connection()  # outside of the block: an invalid connection is never skipped
-        with skip_failures(self):
-            return wait.run(access)
+        self.resumed = self.deferrable  # the trigger may store the links before Airflow asks this process for them
+        return start_wait(self, self._create_wait(context), deferrable=self.deferrable)
 
     def execute_complete(self, context: Context, event: Mapping[str, Any] | None = None) -> str:
         """Return the name of the ready cluster. `resume_execution` turns an exception into a skip."""

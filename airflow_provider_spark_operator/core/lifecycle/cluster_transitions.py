@@ -4,9 +4,10 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Final
 
+from ..kubernetes.identity import CLUSTER_IDENTITY
 from ..models.cluster_status import ClusterState, ClusterStateRecord, ClusterStatus, PastClusterRecord
 from ..states.states import SuspendReason
-from .transitions import get_next_key
+from .transitions import IllegalMove, get_next_key
 
 _State = ClusterState
 
@@ -20,13 +21,6 @@ CLUSTER_MOVES: Final[Mapping[ClusterState, frozenset[ClusterState]]] = {
     _State.FAILED: frozenset(),
     _State.RESOURCE_RELEASED: frozenset(),
 }
-
-
-class IllegalClusterMove(Exception):
-    """The table does not contain the move: a defect of the caller."""
-
-    def __init__(self, origin: ClusterState, target: ClusterState) -> None:
-        super().__init__(f"a SparkCluster cannot move from {origin} to {target}")
 
 
 def create_cluster_status(now: datetime) -> ClusterStatus:
@@ -59,11 +53,11 @@ def move_cluster(
         suspend_reason: The cause of a suspension, None for other states.
 
     Raises:
-        IllegalClusterMove: `CLUSTER_MOVES` does not contain the move.
+        IllegalMove: `CLUSTER_MOVES` does not contain the move.
     """
     origin = status.current_state.current_state_summary
     if to not in CLUSTER_MOVES[origin]:
-        raise IllegalClusterMove(origin, to)
+        raise IllegalMove(CLUSTER_IDENTITY.kind, origin, to)
     record = ClusterStateRecord(
         current_state_summary=to,
         last_transition_time=now,
@@ -81,7 +75,7 @@ def resume_cluster(status: ClusterStatus, now: datetime, message: str, reason: s
     With `trim`, the history starts again with the new record. The keys continue.
 
     Raises:
-        IllegalClusterMove: The cluster is not suspended.
+        IllegalMove: The cluster is not suspended.
     """
     resumed = move_cluster(status, _State.SUBMITTED, now, message, reason)
     if not trim:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Final
 
+from ..kubernetes.identity import APPLICATION_IDENTITY
 from ..models.status import ApplicationStatus, AttemptInfo, AttemptSummary, PastRecord, StateRecord
 from ..states.states import FAILURE, RUNNING, STOPPING, TERMINATED, ApplicationOutcome, ApplicationState, SuspendReason
 
@@ -55,8 +56,8 @@ MOVES: Final[Mapping[ApplicationState, frozenset[ApplicationState]]] = {
 class IllegalMove(Exception):
     """The table does not contain the move: a defect of the caller."""
 
-    def __init__(self, origin: ApplicationState, target: ApplicationState) -> None:
-        super().__init__(f"a SparkApplication cannot move from {origin} to {target}")
+    def __init__(self, kind: str, origin: str, target: str) -> None:
+        super().__init__(f"a {kind} cannot move from {origin} to {target}")
 
 
 def create_status(now: datetime) -> ApplicationStatus:
@@ -172,7 +173,7 @@ def _create_record(
 ) -> StateRecord:
     origin = status.current_state.current_state_summary
     if to not in MOVES[origin]:
-        raise IllegalMove(origin, to)
+        raise IllegalMove(APPLICATION_IDENTITY.kind, origin, to)
     return StateRecord(
         current_state_summary=to,
         last_transition_time=now,

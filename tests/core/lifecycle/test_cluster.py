@@ -14,11 +14,11 @@ from airflow_provider_spark_operator.core.lifecycle.cluster_decision import (
 )
 from airflow_provider_spark_operator.core.lifecycle.cluster_transitions import (
     CLUSTER_MOVES,
-    IllegalClusterMove,
     move_cluster,
 )
 from airflow_provider_spark_operator.core.lifecycle.decision import AddFinalizer, RemoveFinalizer
 from airflow_provider_spark_operator.core.lifecycle.observation import Created, CreateOutcome, Refused
+from airflow_provider_spark_operator.core.lifecycle.transitions import IllegalMove
 from airflow_provider_spark_operator.core.models.cluster_status import (
     ClusterAttemptSummary,
     ClusterState,
@@ -187,7 +187,7 @@ def test_only_cluster_moves_in_table_are_legal(state: ClusterState, target: Clus
     if target in CLUSTER_MOVES[state]:
         assert move_cluster(status, target, NOW, "").current_state.current_state_summary is target
     else:
-        with pytest.raises(IllegalClusterMove, match=f"cannot move from {state} to {target}"):
+        with pytest.raises(IllegalMove, match=f"cannot move from {state} to {target}"):
             move_cluster(status, target, NOW, "")
 
 
