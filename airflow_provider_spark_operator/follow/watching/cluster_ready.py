@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 from ...core.kubernetes.json_object import JsonObject
 from ...core.kubernetes.names import LABEL_CLUSTER_NAME, LABEL_ROLE, ROLE_MASTER, ROLE_WORKER
 from ...core.kubernetes.pods import get_object, get_text, is_ready
+from ...core.states.states import ApplicationState
 from ...core.verdict.holds import Held, find_held_cluster
 from ...kube.backoff import Backoff
 from ...kube.errors import TRANSIENT, KubeError
@@ -29,10 +30,11 @@ _FIRST_HOLD_PAUSE_SECONDS = 0.2
 _LONGEST_HOLD_PAUSE_SECONDS = 5.0
 Log: TypeAlias = logging.Logger | logging.LoggerAdapter[logging.Logger]
 
-_ACCEPTED = "RunningHealthy"
-_UNSCHEDULABLE = "SchedulingFailure"
+# The states of a SparkCluster are words of an application. The models would define them, but load slowly.
+_ACCEPTED = ApplicationState.RUNNING_HEALTHY
+_UNSCHEDULABLE = ApplicationState.SCHEDULING_FAILURE
 # The first state can be so short that the watch only reports the next one. Older Apache operators set Failed.
-_REFUSED = frozenset({_UNSCHEDULABLE, "ResourceReleased", "Failed"})
+_REFUSED = frozenset({_UNSCHEDULABLE, ApplicationState.RESOURCE_RELEASED, ApplicationState.FAILED})
 
 
 class ClusterFailed(Exception):
