@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from airflow_provider_spark_operator.exceptions import SparkApplicationFailed, SparkApplicationTimedOut
-from airflow_provider_spark_operator.follow.narration import narrator, obstacles
+from airflow_provider_spark_operator.follow.narration import narrator
 from airflow_provider_spark_operator.follow.narration.obstacles import Pauses
 from airflow_provider_spark_operator.testing.applications import Application, stay_submitted
 from tests.cluster import Cluster
@@ -22,9 +22,8 @@ PREEMPTED = "Preempted to accommodate a workload of higher priority."
 
 @pytest.fixture(autouse=True)
 def soon(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(narrator, "BACKGROUND", Pauses(driver=(0.01, 0.05), executors=(0.01, 0.05)))
-    monkeypatch.setattr(obstacles, "_PACE_SECONDS", 0.0)
-    monkeypatch.setattr(obstacles, "_SUSPENSION_SECONDS", 0.1)
+    pauses = Pauses(driver=(0.01, 0.05), executors=(0.01, 0.05), request=0.0, suspension=0.1)
+    monkeypatch.setattr(narrator, "BACKGROUND", pauses)
 
 
 @pytest.fixture(params=[True, False], ids=["deferred", "on the worker"])

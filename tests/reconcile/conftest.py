@@ -7,7 +7,8 @@ import pytest
 from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
-from tests.reconcile.stage import NAMESPACE, Stage, install_definitions, serve_api
+from tests.local_api import NAMESPACE, install_definitions, serve_api
+from tests.reconcile.stage import Stage
 
 
 @pytest.fixture

@@ -1,26 +1,22 @@
 """An API for the controller, a simulation of scheduler, kubelet and driver, and clients that fail."""
 
 import asyncio
-import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
 from airflow_provider_spark_operator.core.kubernetes.names import LABEL_ROLE, ROLE_DRIVER
 from airflow_provider_spark_operator.core.lifecycle.decision import Settings
 from airflow_provider_spark_operator.core.states.states import ApplicationState
-from airflow_provider_spark_operator.crds import build_custom_resource_definitions
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import KubeError, NotFound
 from airflow_provider_spark_operator.kube.listwatch import Changed, Listed, Removed, list_and_watch
 from airflow_provider_spark_operator.kube.resources import (
     CONFIG_MAPS,
-    CUSTOM_RESOURCE_DEFINITIONS,
     EVENTS,
-    NAMESPACES,
     NETWORK_POLICIES,
     PODS,
     SERVICES,
@@ -32,14 +28,9 @@ from airflow_provider_spark_operator.reconcile.objects.scope import NamedNamespa
 from airflow_provider_spark_operator.reconcile.ownership.election import Leadership
 from airflow_provider_spark_operator.reconcile.serving.metrics import PREFIX, Metrics
 from airflow_provider_spark_operator.reconcile.settings.settings import ControllerSettings
-from local_kubernetes.api.kinds.status import ApiStatusError
-from local_kubernetes.api.server.server import ApiServer
-from local_kubernetes.api.store.registry import KindRegistry
-from local_kubernetes.api.store.store import Store
 from tests import builders
 
 DEADLINE = 60
-NAMESPACE = "jobs"
 CHILDREN = (PODS, SERVICES, CONFIG_MAPS, NETWORK_POLICIES)
 QUICK = ControllerSettings(
     decisions=Settings(
@@ -58,56 +49,6 @@ def build_application(name: str = "pi", *, conf: Mapping[str, str] = IMAGE, **mo
     document = builders.build_application_document(name=name, conf=conf, **modifiers)
     document["metadata"] = {"name": name}
     return document
-
-
-class NoLogs:
-    """The logs of a cluster that runs no containers."""
-
-    async def read(
-        self,
-        namespace: str,
-        pod: str,
-        container: str,
-        *,
-        follow: bool,
-        tail_lines: int | None,
-        since_time: datetime | None,
-        since_seconds: int | None,
-        timestamps: bool,
-        limit_bytes: int | None,
-        previous: bool,
-    ) -> AsyncIterator[bytes]:
-        raise ApiStatusError(400, "BadRequest", f"container {container} of pod {namespace}/{pod} has no log")
-
-
-@asynccontextmanager
-async def serve_api() -> AsyncIterator[JsonObject]:
-    """Serve a new, empty API; yield its kubeconfig."""
-    store, token = Store(), secrets.token_hex()
-    server = ApiServer(store, KindRegistry(store), token=token, tls=None, logs=NoLogs())
-    try:
-        yield build_kubeconfig(await server.start(), token)
-    finally:
-        await server.stop()
-
-
-def build_kubeconfig(port: int, token: str) -> JsonObject:
-    return {
-        "apiVersion": "v1",
-        "kind": "Config",
-        "current-context": "test",
-        "clusters": [{"name": "test", "cluster": {"server": f"http://127.0.0.1:{port}"}}],
-        "users": [{"name": "test", "user": {"token": token}}],
-        "contexts": [{"name": "test", "context": {"cluster": "test", "user": "test", "namespace": NAMESPACE}}],
-    }
-
-
-async def install_definitions(client: KubeClient) -> None:
-    """Install the CRDs, and create the namespace."""
-    for definition in build_custom_resource_definitions():
-        await client.create(CUSTOM_RESOURCE_DEFINITIONS, definition, None)
-    document = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}}
-    await client.create(NAMESPACES, document, None)
 
 
 @dataclass

@@ -11,7 +11,8 @@ from airflow_provider_spark_operator.core.states.states import ApplicationState
 from airflow_provider_spark_operator.crds import build_custom_resource_definitions
 from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
 from airflow_provider_spark_operator.kube.resources import CUSTOM_RESOURCE_DEFINITIONS, NAMESPACES, PODS
-from tests.reconcile.stage import NAMESPACE, Stage, build_application, play_drivers, run_controller
+from tests.local_api import NAMESPACE
+from tests.reconcile.stage import Stage, build_application, play_drivers, run_controller
 
 State = ApplicationState
 

@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from airflow_provider_spark_operator.core.dialects.dialect import KUBEFLOW
-from airflow_provider_spark_operator.follow.narration import driver_log
 from airflow_provider_spark_operator.follow.submission.stamp import TaskStamp
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import LogUnavailable
@@ -176,10 +175,8 @@ def test_failure_does_not_quote_error_of_a_node_in_place_of_the_log(
 
 
 async def test_position_is_noted_soon_after_the_first_lines_of_a_quiet_driver(
-    cluster: Cluster, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+    cluster: Cluster, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(driver_log, "_FIRST_SAVE_SECONDS", 0.01)
-
     async def run_and_log(application: Application) -> None:
         application.start()
         application.log.write("line")

@@ -49,8 +49,7 @@ async def test_trigger_holds_event_until_scheduler_knows_that_worker_ended(monke
             await task
 
 
-async def test_held_event_is_fired_after_shortest_deferral(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lifecycle, "SHORTEST_DEFERRAL_SECONDS", 0.01)
+async def test_held_event_is_fired_after_shortest_deferral() -> None:
     async with run_triggerer():
         event = await asyncio.wait_for(await fire(follows_worker=True), 60)
     assert event.payload == EVENT.to_payload()

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -23,17 +23,15 @@ from tests.task import call_when_logged, fire, run_to_first_event
 STAMP = TaskStamp("dag", "task", "run", -1, 1, "id-1")
 PULL = 'Back-off pulling image "spark:9"'
 FULL = "0/3 nodes are available: 3 Insufficient memory."
+# The long last check prevents that a slow machine decides the result.
+PAUSES = Pauses(driver=(0.01, 0.05), executors=(0.01, 0.05), request=0.0, suspension=0.1, last_check=600.0)
 MOUNT = 'MountVolume.SetUp failed for volume "data": configmap "data" not found'
 
 
 @pytest.fixture(autouse=True)
 def soon(monkeypatch: pytest.MonkeyPatch) -> None:
-    pauses = Pauses(driver=(0.01, 0.05), executors=(0.01, 0.05))
-    monkeypatch.setattr(narrator, "BACKGROUND", pauses)
-    monkeypatch.setattr(obstacles, "_PACE_SECONDS", 0.0)
-    monkeypatch.setattr(obstacles, "_SUSPENSION_SECONDS", 0.1)
+    monkeypatch.setattr(narrator, "BACKGROUND", PAUSES)
     monkeypatch.setattr(verdict_obstacles, "UNRECONCILED", timedelta(seconds=-5))
-    monkeypatch.setattr(obstacles, "_LAST_CHECK_SECONDS", 60.0)  # so that a slow machine does not decide the result
 
 
 def build_trigger(application: dict[str, Any], **parameters: Any) -> SparkApplicationTrigger:
@@ -236,7 +234,7 @@ async def test_executors_without_a_node_are_reported(cluster: Cluster) -> None:
 async def test_timeout_does_not_wait_for_pauses_of_other_tasks(
     cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(obstacles, "_PACE_SECONDS", 3600.0)
+    monkeypatch.setattr(narrator, "BACKGROUND", replace(PAUSES, request=3600.0))
     application = await asyncio.to_thread(request_driver, cluster, build_pending_status(unscheduled=FULL))
     deadline = (datetime.now(UTC) + timedelta(seconds=1)).isoformat()
     triggers = [build_trigger(application, deadline=deadline) for _ in range(5)]
@@ -252,7 +250,7 @@ async def test_timeout_reports_the_state_if_the_obstacle_cannot_be_read_in_time(
 
     application = await asyncio.to_thread(request_driver, cluster, build_pending_status(unscheduled=FULL))
     monkeypatch.setattr(obstacles, "read_driver_pod", hang)
-    monkeypatch.setattr(obstacles, "_LAST_CHECK_SECONDS", 0.05)
+    monkeypatch.setattr(narrator, "BACKGROUND", replace(PAUSES, last_check=0.5))
     deadline = (datetime.now(UTC) - timedelta(seconds=1)).isoformat()
     event = (await asyncio.wait_for(anext(build_trigger(application, deadline=deadline).run()), 60)).payload
     assert "had not ended (DriverRequested)" in event["sentence"]

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import pytest
 
 from airflow_provider_spark_operator.exceptions import SparkApplicationFailed
-from airflow_provider_spark_operator.follow.narration import narrator, obstacles
+from airflow_provider_spark_operator.follow.narration import narrator
 from airflow_provider_spark_operator.follow.narration.obstacles import Pauses
 from airflow_provider_spark_operator.testing.applications import Application
 from airflow_provider_spark_operator.triggers import spark_application_runtime
@@ -72,8 +72,7 @@ class Listener(logging.Handler):
 async def test_ten_deferred_tasks_end_as_their_applications_do(
     cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(narrator, "BACKGROUND", Pauses(driver=(0.01, 0.05), executors=(0.01, 0.05)))
-    monkeypatch.setattr(obstacles, "_PACE_SECONDS", 0.0)
+    monkeypatch.setattr(narrator, "BACKGROUND", Pauses((0.01, 0.05), (0.01, 0.05), request=0.0))
     logged = {name: threading.Event() for name in NAMES}
     queue, listener = Queue(logged), Listener(logged)
     cluster.script = queue.queue

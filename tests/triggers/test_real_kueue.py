@@ -15,7 +15,7 @@ import yaml
 
 from airflow_provider_spark_operator.core.states.states import ApplicationState
 from airflow_provider_spark_operator.exceptions import SparkApplicationFailed
-from airflow_provider_spark_operator.follow.narration import narrator, obstacles
+from airflow_provider_spark_operator.follow.narration import narrator
 from airflow_provider_spark_operator.follow.narration.obstacles import Pauses
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import NotFound
@@ -87,8 +87,7 @@ async def room(scene: Scene, client: KubeClient) -> Scene:
 async def test_ten_deferred_tasks_end_as_their_applications_do(
     room: Scene, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(narrator, "BACKGROUND", Pauses(driver=(0.05, 0.5), executors=(0.05, 0.5)))
-    monkeypatch.setattr(obstacles, "_PACE_SECONDS", 0.0)
+    monkeypatch.setattr(narrator, "BACKGROUND", Pauses((0.05, 0.5), (0.05, 0.5), request=0.0))
     kubeconfig = yaml.safe_load(await asyncio.to_thread(Path(str(KUBECONFIG)).read_text))
     access = {"kube_config": kubeconfig, "namespace": room.stage.namespace}
     monkeypatch.setenv("AIRFLOW_CONN_SPARK", json.dumps({"conn_type": "kubernetes", "extra": access}))

@@ -23,7 +23,7 @@ from airflow_provider_spark_operator.reconcile.webhook.webhook import list_hosts
 from airflow_provider_spark_operator.reconcile.webhook.webhook_certificate import RENEWED_AFTER
 from tests import builders
 from tests.cli.process import read_line, start_command, wait_for_exit
-from tests.reconcile.stage import install_definitions, serve_api
+from tests.local_api import install_definitions, serve_api
 from tests.webhook.test_review import build_invalid_application, build_review
 
 Json = dict[str, Any]

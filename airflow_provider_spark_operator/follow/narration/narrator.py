@@ -65,7 +65,7 @@ class Narrator:
         if narration.driver_log is not None:
             self._driver = DriverLog(client, reference, sink, narration.driver_log)
         self._situation, self._pauses = narration.situation, narration.pauses
-        self._obstacles = ObstacleWatch(client, reference, sink, self._situation, self._pauses.driver)
+        self._obstacles = ObstacleWatch(client, reference, sink, self._situation, self._pauses)
         self._shown = set[tuple[str, datetime | None]]()
         self._message: str | None = None
         self._blocked: set[str] = set()  # the uids of executor pods

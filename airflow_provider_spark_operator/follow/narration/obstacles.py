@@ -29,33 +29,32 @@ from .sink import Sink
 
 logger = logging.getLogger(__name__)
 
-# The time that an operator has to stop the driver of an application that is suspended while it runs.
-_SUSPENSION_SECONDS = 60.0
-# The time between two requests of one client. It limits the load of thousands of queued applications on the API server.
-_PACE_SECONDS = 0.2
-
 # How often the log of a task repeats that its application is held.
 _REMINDER_SECONDS = 1800.0
-
-# If the API server takes longer than this, a task that has timed out reports the last known obstacle.
-_LAST_CHECK_SECONDS = 2.0
 
 _pace: WeakKeyDictionary[KubeClient, asyncio.Lock] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True)
 class Pauses:
-    """The seconds between two requests for the pods of an application: the first and the longest pause.
+    """The pauses and time limits of the requests for the pods of an application, in seconds.
 
     Attributes:
-        driver: The pauses before the driver runs.
-        executors: The pauses while the driver runs.
+        driver: The first and the longest pause before the driver runs.
+        executors: The first and the longest pause while the driver runs.
         keeps_counting: Whether executors are counted even after all of them were ready.
+        request: The time between two requests of one client for applications that wait. It limits the load of thousands
+            of queued applications on the API server.
+        suspension: The time that an operator has to stop the driver of an application that is suspended while it runs.
+        last_check: If the API server takes longer, a task that has timed out reports the last known obstacle.
     """
 
     driver: tuple[float, float]
     executors: tuple[float, float]
     keeps_counting: bool = False
+    request: float = 0.2
+    suspension: float = 60.0
+    last_check: float = 2.0
 
 
 # A driver that starts at once needs no request.
@@ -141,7 +140,7 @@ class ObstacleWatch:
         reference: The application.
         sink: Where obstacles are shown.
         situation: Where the latest obstacle is recorded.
-        pauses: The seconds between two requests: the first and the longest pause.
+        pauses: The pauses and time limits of the requests.
     """
 
     def __init__(
@@ -150,7 +149,7 @@ class ObstacleWatch:
         reference: ApplicationReference,
         sink: Sink,
         situation: WaitState,
-        pauses: tuple[float, float],
+        pauses: Pauses,
     ) -> None:
         self._client = client
         self._reference = reference
@@ -214,18 +213,18 @@ class ObstacleWatch:
     async def check_at_once(self) -> None:
         """Read what the driver waits for without a pause, for a task that has timed out."""
         with suppress(TimeoutError):
-            async with asyncio.timeout(_LAST_CHECK_SECONDS):
+            async with asyncio.timeout(self._pauses.last_check):
                 await self.check()
 
     async def _run(self) -> None:
-        first, longest = self._pauses
+        first, longest = self._pauses.driver
         loop, backoff = asyncio.get_running_loop(), Backoff(first=first, longest=longest)
-        settled = loop.time() + _SUSPENSION_SECONDS
+        settled = loop.time() + self._pauses.suspension
         while True:
             await asyncio.sleep(backoff.next())
             if self._seen is not None and self._seen.phase is Phase.WAITING:
                 async with _pace.setdefault(self._client, asyncio.Lock()):
-                    await asyncio.sleep(_PACE_SECONDS)
+                    await asyncio.sleep(self._pauses.request)
             await self.check()
             if loop.time() >= settled and self._situation.lost_controller is None:
                 self._check_suspension(settled=True)

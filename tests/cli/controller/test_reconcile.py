@@ -15,7 +15,8 @@ from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_
 from airflow_provider_spark_operator.kube.resources import CUSTOM_RESOURCE_DEFINITIONS, LEASES, NAMESPACES
 from tests.cli.process import read_line, start_command, wait_for_exit
 from tests.definitions import build_definitions
-from tests.reconcile.stage import NAMESPACE, Stage, build_application, install_definitions, serve_api
+from tests.local_api import NAMESPACE, install_definitions, serve_api
+from tests.reconcile.stage import Stage, build_application
 
 
 @pytest.mark.parametrize(

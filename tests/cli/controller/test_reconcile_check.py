@@ -12,8 +12,9 @@ from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_
 from airflow_provider_spark_operator.kube.resources import NAMESPACES
 from airflow_provider_spark_operator.reconcile.objects.lease import DEFAULT_LEASE
 from tests.cli.process import start_command, wait_for_exit
+from tests.local_api import NAMESPACE, install_definitions, serve_api
 from tests.reconcile.ownership.test_claims import TAKE_OVER, run_rival
-from tests.reconcile.stage import NAMESPACE, Stage, build_application, install_definitions, play_drivers, serve_api
+from tests.reconcile.stage import Stage, build_application, play_drivers
 
 TTL = {"ttlAfterStopMillis": 3_600_000}
 OURS = LeaseReference(NAMESPACE, DEFAULT_LEASE)

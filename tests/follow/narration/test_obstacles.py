@@ -1,15 +1,11 @@
 import asyncio
-from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
-
-import pytest
 
 from airflow_provider_spark_operator.core.dialects.dialect import read_progress
 from airflow_provider_spark_operator.core.kubernetes.names import ANNOTATION_CLAIM
 from airflow_provider_spark_operator.follow.access.reference import ApplicationReference
-from airflow_provider_spark_operator.follow.narration import obstacles
-from airflow_provider_spark_operator.follow.narration.obstacles import ObstacleWatch, WaitState
+from airflow_provider_spark_operator.follow.narration.obstacles import ObstacleWatch, Pauses, WaitState
 from airflow_provider_spark_operator.kube.errors import NotFound
 from airflow_provider_spark_operator.kube.resources import SPARK_APPLICATIONS
 
@@ -33,9 +29,12 @@ class Sink:
 
 
 class Watch(ObstacleWatch):
-    """A watch that announces its checks."""
+    """A watch that announces its checks, and whose time for a suspension can change."""
 
     checks: asyncio.Queue[None]
+
+    def set_time_for_suspension(self, seconds: float) -> None:
+        self._pauses = Pauses((0.001, 0.001), (0.001, 0.001), suspension=seconds)
 
     async def check(self) -> None:
         await super().check()
@@ -67,15 +66,21 @@ def build_running(*, suspend: bool, age: timedelta = timedelta()) -> dict[str, A
     }
 
 
-async def watch_suspension(age: timedelta, change: Callable[[], None]) -> list[str]:
-    """Suspend an application that runs longer than a new one needs a status; return what is shown."""
+async def watch_suspension(age: timedelta, seconds: float) -> list[str]:
+    """Suspend an application that runs longer than its operator had time for; return what is shown.
+
+    Args:
+        age: The age of the application.
+        seconds: The time that the operator has from the suspension on.
+    """
     sink, resource = Sink(), build_running(suspend=False, age=age)
     reference = ApplicationReference.of(resource, SPARK_APPLICATIONS)
-    watch = Watch(Client(), reference, sink, WaitState(), (0.001, 0.001))  # type: ignore[arg-type]
+    pauses = Pauses((0.001, 0.001), (0.001, 0.001), suspension=0.0)
+    watch = Watch(Client(), reference, sink, WaitState(), pauses)  # type: ignore[arg-type]
 
     await watch.update(read_progress(resource), resource)
     await watch.wait_for_checks()
-    change()
+    watch.set_time_for_suspension(seconds)
     suspended = build_running(suspend=True, age=age)
     await watch.update(read_progress(suspended), suspended)
     await watch.wait_for_checks()
@@ -83,14 +88,10 @@ async def watch_suspension(age: timedelta, change: Callable[[], None]) -> list[s
     return sink.obstacles
 
 
-async def test_operator_has_time_to_suspend_a_running_application(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(obstacles, "_SUSPENSION_SECONDS", 0.0)
-    assert (
-        await watch_suspension(timedelta(), lambda: monkeypatch.setattr(obstacles, "_SUSPENSION_SECONDS", 3600.0)) == []
-    )
+async def test_operator_has_time_to_suspend_a_running_application() -> None:
+    assert await watch_suspension(timedelta(), seconds=3600.0) == []
 
 
-async def test_lost_controller_does_not_ignore_a_suspension(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(obstacles, "_SUSPENSION_SECONDS", 0.0)
-    (shown,) = await watch_suspension(timedelta(hours=1), lambda: None)
+async def test_lost_controller_does_not_ignore_a_suspension() -> None:
+    (shown,) = await watch_suspension(timedelta(hours=1), seconds=0.0)
     assert "the controller that manages it does not run" in shown

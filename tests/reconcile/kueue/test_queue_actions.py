@@ -22,11 +22,11 @@ from airflow_provider_spark_operator.kube.resources import (
     WORKLOADS,
     ResourceType,
 )
+from tests.local_api import NAMESPACE
 from tests.reconcile.kueue_objects import QUEUE_LABEL, admit, evict, get_workload, install_kueue
 from tests.reconcile.reconcilers import test_clusters
 from tests.reconcile.stage import (
     DEADLINE,
-    NAMESPACE,
     QUICK,
     FaultyClient,
     Killed,

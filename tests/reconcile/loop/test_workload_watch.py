@@ -14,7 +14,8 @@ from airflow_provider_spark_operator.kube.collection import ObjectList, WatchEve
 from airflow_provider_spark_operator.reconcile.loop.workload_watch import WorkloadWatch
 from airflow_provider_spark_operator.reconcile.objects.cache import ObjectCache, ObjectKey
 from tests.core.kueue.workloads import build_condition
-from tests.reconcile.stage import DEADLINE, NAMESPACE
+from tests.local_api import NAMESPACE
+from tests.reconcile.stage import DEADLINE
 
 KEY = ObjectKey(NAMESPACE, "sparkapplication-pi")
 PI = ObjectKey(NAMESPACE, "pi")

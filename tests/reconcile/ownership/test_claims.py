@@ -28,10 +28,10 @@ from airflow_provider_spark_operator.reconcile.reports.events import EventRecord
 from airflow_provider_spark_operator.reconcile.serving.metrics import Metrics
 from airflow_provider_spark_operator.reconcile.settings.settings import ControllerSettings, TakeoverSettings
 from tests.core.kubernetes.test_ownership import build_entry, build_resource
+from tests.local_api import NAMESPACE
 from tests.reconcile.reconcilers.test_clusters import build_cluster
 from tests.reconcile.reconcilers.test_clusters import wait_for_state as until_cluster
 from tests.reconcile.stage import (
-    NAMESPACE,
     QUICK,
     FaultyClient,
     Stage,
