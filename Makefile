@@ -24,6 +24,8 @@ scheduler_tests = $(or $(scheduler_tests_$(AIRFLOW_TESTS)),$(error AIRFLOW_TESTS
 version_real_tests_part := tests/airflow/test_real_asset_watcher.py tests/airflow/test_real_kill.py::test_stopped_task_deletes_application_but_stopped_triggerer_does_not
 version_real_tests_all := $(version_real_tests_part) tests/airflow/test_real_retry.py
 version_real_tests = $(version_real_tests_$(AIRFLOW_TESTS))
+# Each worker starts an API server of its own. A cluster that is given is not shared, because tests change its definitions.
+contract_workers = $(if $(CONTRACT_KUBECONFIG),,-n $(PYTEST_WORKERS) --dist loadgroup)
 # Older versions of Airflow raise deprecation warnings about each other's code. The pytest-asyncio of their time leaves
 # its own event loop open if a test calls asyncio.run.
 version_pytest := -m pytest -p no:cacheprovider -W ignore::DeprecationWarning -W ignore::PendingDeprecationWarning -W "ignore:unclosed event loop:ResourceWarning"
@@ -124,7 +126,7 @@ kueue: $(stamp) ## Queue applications with a real Kueue (KUEUE_KUBECONFIG: a clu
 	else echo "make kueue: skipped: set KUEUE_KUBECONFIG to a cluster without nodes on which Kueue runs"; [ "$${CI:-}" != true ]; fi
 
 contract: $(stamp) ## Compare the local API server with a real one (CONTRACT_KUBECONFIG, or KUBEBUILDER_ASSETS with its programs)
-	@if [ -n "$${CONTRACT_KUBECONFIG:-}" ] || [ -x "$${KUBEBUILDER_ASSETS:-}/kube-apiserver" ]; then exec $(bin)/python -m pytest packages/local-kubernetes/tests/contract tests/contract tests/charts; \
+	@if [ -n "$${CONTRACT_KUBECONFIG:-}" ] || [ -x "$${KUBEBUILDER_ASSETS:-}/kube-apiserver" ]; then exec $(bin)/python -m pytest $(contract_workers) packages/local-kubernetes/tests/contract tests/contract tests/charts; \
 	else echo "make contract: skipped: set KUBEBUILDER_ASSETS to a folder with etcd and kube-apiserver, or CONTRACT_KUBECONFIG to a cluster for tests"; [ "$${CI:-}" != true ]; fi
 
 traces: $(stamp) ## Replay scenarios that were recorded with the Apache operator (TRACES; KUBEBUILDER_ASSETS or TRACES_KUBECONFIG)

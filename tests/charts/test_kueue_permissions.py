@@ -27,7 +27,7 @@ from tests.reconcile.stage import IMAGE, Stage, build_application, run_controlle
 
 __all__ = ["client", "definitions"]
 
-pytestmark = [needs_helm, pytest.mark.timeout(300)]
+pytestmark = [needs_helm, pytest.mark.timeout(300), pytest.mark.xdist_group("kueue_permissions")]
 
 DEADLINE = 120
 # Without executors, the application is ready when its driver is.

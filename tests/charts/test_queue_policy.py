@@ -20,7 +20,7 @@ from tests.charts.helm import Json, needs_helm, render_chart, select_kind
 
 from control_plane import build_kubeconfig
 
-pytestmark = [needs_helm, pytest.mark.timeout(300)]
+pytestmark = [needs_helm, pytest.mark.timeout(300), pytest.mark.xdist_group("queue_policy")]
 
 QUEUE = "kueue.x-k8s.io/queue-name"
 DEADLINE = 120

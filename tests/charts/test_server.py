@@ -39,7 +39,7 @@ from tests.reconcile.stage import QUICK, Stage, build_application, play_drivers,
 
 from control_plane import build_kubeconfig
 
-pytestmark = [needs_helm, pytest.mark.timeout(600)]
+pytestmark = [needs_helm, pytest.mark.timeout(600), pytest.mark.xdist_group("server")]
 
 PREVIOUS = Path(__file__).parent / "previous"
 DEADLINE = 120

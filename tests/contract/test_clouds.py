@@ -53,7 +53,10 @@ ROLE_BINDINGS = ResourceType("rbac.authorization.k8s.io", "v1", "rolebindings", 
 MANIFEST = Path(__file__).parents[2] / "docs" / "manifests" / "airflow.yaml"
 DEADLINE = 60.0
 
-pytestmark = pytest.mark.skipif(not ASSETS, reason="there is no API server: set KUBEBUILDER_ASSETS")
+pytestmark = [
+    pytest.mark.skipif(not ASSETS, reason="there is no API server: set KUBEBUILDER_ASSETS"),
+    pytest.mark.xdist_group("clouds"),  # they share one server
+]
 
 
 @dataclass
