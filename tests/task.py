@@ -1,5 +1,6 @@
 """A task instance without a database, and helpers for tests of tasks and triggers."""
 
+import asyncio
 import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -22,6 +23,8 @@ __all__ = [
     "reload",
     "run",
     "run_to_first_event",
+    "start_trigger",
+    "stop_trigger",
 ]
 
 
@@ -40,6 +43,22 @@ def create_cleared_try(task_instance: TaskInstance, retries: int = 3) -> TaskIns
 async def run_to_first_event(trigger: "BaseTrigger") -> "TriggerEvent":
     """Run a trigger until it fires."""
     return await anext(trigger.run())
+
+
+async def start_trigger(trigger: "BaseTrigger", text: str = "RunningHealthy") -> "asyncio.Task[TriggerEvent]":
+    """Run a trigger as the triggerer does, until its log contains `text`."""
+    ready = asyncio.Event()
+    with call_when_logged(text, ready.set):
+        task = asyncio.create_task(run_to_first_event(trigger))
+        await asyncio.wait_for(ready.wait(), 60)
+    return task
+
+
+async def stop_trigger(trigger: "BaseTrigger", task: "asyncio.Task[TriggerEvent]") -> None:
+    """Cancel a trigger as the triggerer does after an action of a user."""
+    task.cancel("user-action")
+    await asyncio.gather(task, return_exceptions=True)
+    await trigger.on_kill()
 
 
 @contextmanager

@@ -8,21 +8,17 @@ import os
 import signal
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 from airflow.sdk import DAG, BaseOperator
-from airflow.triggers.base import BaseTrigger, TriggerEvent
 
 from airflow_provider_spark_operator.airflow_compat import AirflowSensorTimeout, AirflowSkipException
 from airflow_provider_spark_operator.exceptions import (
     SparkApplicationDeleted,
     SparkApplicationError,
-    SparkApplicationTimedOut,
 )
-from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import Forbidden
 from airflow_provider_spark_operator.sensors.spark_application import SparkApplicationSensor
 from airflow_provider_spark_operator.testing.applications import Application
@@ -32,7 +28,18 @@ from airflow_provider_spark_operator.triggers.task_instance import Fate
 from local_kubernetes.api.kinds.kinds import Kind
 from tests.cluster import Cluster, fail, run_on, stay_submitted, succeed
 from tests.operators.tasks import DOCUMENT, operator
-from tests.task import TaskInstance, build_context, call_when_logged, defer, fire, reload, run, run_to_first_event
+from tests.task import (
+    TaskInstance,
+    build_context,
+    call_when_logged,
+    defer,
+    fire,
+    reload,
+    run,
+    run_to_first_event,
+    start_trigger,
+    stop_trigger,
+)
 
 
 @pytest.fixture
@@ -59,22 +66,6 @@ def fate(monkeypatch: pytest.MonkeyPatch) -> Callable[[Fate], None]:
         monkeypatch.setattr("airflow_provider_spark_operator.operators.kill.read_fate", lambda stamp: answer)
 
     return decide
-
-
-async def start_trigger(trigger: BaseTrigger) -> asyncio.Task[TriggerEvent]:
-    """Run the trigger as the triggerer does, until it follows its application."""
-    ready = asyncio.Event()
-    with call_when_logged("RunningHealthy", ready.set):
-        task = asyncio.create_task(run_to_first_event(trigger))
-        await asyncio.wait_for(ready.wait(), 60)
-    return task
-
-
-async def stop_trigger(trigger: BaseTrigger, task: asyncio.Task[TriggerEvent]) -> None:
-    """Cancel the trigger as the triggerer does after an action of a user."""
-    task.cancel("user-action")
-    await asyncio.gather(task, return_exceptions=True)
-    await trigger.on_kill()
 
 
 def test_resumed_task_creates_nothing(cluster: Cluster, created: list[str]) -> None:
@@ -180,15 +171,6 @@ async def test_task_waits_for_pending_application(cluster: Cluster) -> None:
         await asyncio.wait_for(waiting.wait(), 60)
     await asyncio.to_thread(cluster.play, succeed)
     assert (await asyncio.wait_for(task, 60)).payload["outcome"] == "Succeeded"
-
-
-async def test_marked_deferred_task_deletes_its_application(cluster: Cluster, fate: Callable[[Fate], None]) -> None:
-    """apache/airflow#44014: the application continued to run."""
-    cluster.script = run_on
-    fate(Fate.KILLED)
-    trigger = reload((await asyncio.to_thread(defer, operator(), TaskInstance())).trigger)
-    await stop_trigger(trigger, await start_trigger(trigger))
-    assert cluster.applications() == []
 
 
 def resume_after_timeout(task: BaseOperator, task_instance: TaskInstance) -> Any:
@@ -350,18 +332,6 @@ async def test_task_does_not_wait_for_replaced_application(cluster: Cluster) -> 
     assert (await asyncio.wait_for(task, 60)).payload["kind"] == "deleted"
 
 
-async def test_late_kill_keeps_application_adopted_by_next_try(cluster: Cluster, fate: Callable[[Fate], None]) -> None:
-    """After a clear, Airflow starts the next try before it stops the previous one."""
-    cluster.script = run_on
-    fate(Fate.KILLED)
-    first = TaskInstance()
-    trigger = reload((await asyncio.to_thread(defer, operator(), first)).trigger)
-    task = await start_trigger(trigger)
-    await asyncio.to_thread(defer, operator(), first.next_try())
-    await stop_trigger(trigger, task)
-    assert len(cluster.applications()) == 1
-
-
 async def test_fired_trigger_that_has_not_returned_deletes_nothing(
     cluster: Cluster, fate: Callable[[Fate], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -379,45 +349,6 @@ async def test_fired_trigger_that_has_not_returned_deletes_nothing(
 
 async def refuse_permission(*arguments: Any, **options: Any) -> None:
     raise Forbidden(403, "Forbidden", "no right")
-
-
-async def test_on_kill_that_airflow_cancels_deletes_the_application(
-    cluster: Cluster, fate: Callable[[Fate], None], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Airflow cancels the `on_kill` of a trigger once a second while it runs."""
-    cluster.script = run_on
-    fate(Fate.KILLED)
-    trigger = reload((await asyncio.to_thread(defer, operator(), TaskInstance())).trigger)
-    task = await start_trigger(trigger)
-    task.cancel("user-action")
-    await asyncio.gather(task, return_exceptions=True)
-    asked, answer = asyncio.Event(), asyncio.Event()
-    delete = KubeClient.delete
-
-    async def delete_late(*arguments: Any, **options: Any) -> Any:
-        asked.set()
-        await answer.wait()
-        return await delete(*arguments, **options)
-
-    monkeypatch.setattr(KubeClient, "delete", delete_late)
-    killing = asyncio.create_task(trigger.on_kill())
-    await asyncio.wait_for(asked.wait(), 60)
-    killing.cancel()
-    await asyncio.gather(killing, return_exceptions=True)
-    answer.set()
-    await asyncio.to_thread(cluster.wait_until, lambda: not cluster.store.objects.list(cluster.kind, None)[0])
-
-
-def test_deferral_timeout_of_airflow_deletes_the_application(cluster: Cluster) -> None:
-    """Airflow ends such a deferral without a call of the trigger, so the application would continue to run."""
-    cluster.script = run_on
-    task_instance = TaskInstance()
-    defer(operator(execution_timeout=timedelta(hours=1)), task_instance)
-    with pytest.raises(SparkApplicationTimedOut):
-        operator(execution_timeout=timedelta(hours=1)).resume_execution(
-            "__fail__", {"error": "Trigger timeout"}, build_context(task_instance)
-        )
-    assert cluster.applications() == []
 
 
 def test_deleted_application_ends_its_task(cluster: Cluster) -> None:

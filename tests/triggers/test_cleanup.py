@@ -18,7 +18,7 @@ from airflow_provider_spark_operator.triggers.spark_application import (
 from airflow_provider_spark_operator.triggers.spark_cluster import SparkClusterTrigger
 from airflow_provider_spark_operator.triggers.task_instance import Fate
 from tests.cluster import NAMESPACE, Cluster, run_on
-from tests.task import call_when_logged, run_to_first_event
+from tests.task import run_to_first_event, start_trigger
 from tests.triggers.triggerer import TriggerRunner
 
 STAMP = TaskStamp("dag", "task", "run", -1, 1, "id-1")
@@ -47,15 +47,6 @@ def trigger(cluster: Cluster) -> SparkApplicationTrigger:
     )
 
 
-async def start(trigger: BaseTrigger) -> asyncio.Task[TriggerEvent]:
-    """Run the trigger as a task until it follows its application."""
-    following = asyncio.Event()
-    with call_when_logged("RunningHealthy", following.set):
-        task = asyncio.create_task(run_to_first_event(trigger))
-        await asyncio.wait_for(following.wait(), 60)
-    return task
-
-
 async def cancel(trigger: BaseTrigger, task: asyncio.Task[TriggerEvent]) -> None:
     """Cancel the trigger and clean up, as each triggerer does."""
     task.cancel()
@@ -66,7 +57,7 @@ async def cancel(trigger: BaseTrigger, task: asyncio.Task[TriggerEvent]) -> None
 
 @pytest.mark.usefixtures("killed", "without_on_kill")
 async def test_cleanup_deletes_application_of_stopped_task(cluster: Cluster, trigger: SparkApplicationTrigger) -> None:
-    await cancel(trigger, await start(trigger))
+    await cancel(trigger, await start_trigger(trigger))
     assert cluster.applications() == []
 
 
@@ -75,7 +66,7 @@ async def test_cleanup_deletes_nothing_if_airflow_calls_on_kill(
     cluster: Cluster, trigger: SparkApplicationTrigger, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(lifecycle, "HAS_ON_KILL", True)
-    await cancel(trigger, await start(trigger))
+    await cancel(trigger, await start_trigger(trigger))
     assert len(cluster.applications()) == 1
 
 
@@ -84,7 +75,7 @@ async def test_cleanup_keeps_application_of_moved_trigger(
     cluster: Cluster, trigger: SparkApplicationTrigger, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(kill, "read_fate_of_deferred", lambda stamp: Fate.MOVED)
-    await cancel(trigger, await start(trigger))
+    await cancel(trigger, await start_trigger(trigger))
     assert len(cluster.applications()) == 1
 
 
@@ -111,7 +102,7 @@ async def test_cleanup_after_deferral_timeout_deletes_nothing(
     cluster: Cluster, trigger: SparkApplicationTrigger, timeout_after: datetime | None, remaining: int
 ) -> None:
     vars(trigger)["timeout_after"] = timeout_after
-    await cancel(trigger, await start(trigger))
+    await cancel(trigger, await start_trigger(trigger))
     assert len(cluster.applications()) == remaining
 
 
@@ -123,7 +114,7 @@ async def test_cleanup_of_triggerer_that_shuts_down_deletes_nothing(
     runner = TriggerRunner()
     running = asyncio.create_task(runner.arun())
     await asyncio.sleep(0)
-    task = await start(trigger)
+    task = await start_trigger(trigger)
     if is_stopped:
         runner.stop()
         await running
@@ -147,7 +138,7 @@ async def test_deletion_continues_if_airflow_cancels_cleanup(
 
     monkeypatch.setattr(kill, "read_fate_of_deferred", read_slowly)
     monkeypatch.setattr(lifecycle.Lifecycle, "_is_shutting_down", lambda _: asked.is_set())
-    cleaning = asyncio.create_task(cancel(trigger, await start(trigger)))
+    cleaning = asyncio.create_task(cancel(trigger, await start_trigger(trigger)))
     await asyncio.wait_for(asked.wait(), 60)
     cleaning.cancel()
     with pytest.raises(asyncio.CancelledError):

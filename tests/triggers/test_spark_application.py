@@ -7,7 +7,6 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pytest
-from airflow.triggers.base import BaseTrigger, TriggerEvent
 
 from airflow_provider_spark_operator.follow.submission.stamp import TaskStamp
 from airflow_provider_spark_operator.kube.client import KubeClient
@@ -20,7 +19,7 @@ from airflow_provider_spark_operator.triggers.spark_application import (
 )
 from airflow_provider_spark_operator.triggers.task_instance import Fate
 from tests.cluster import NAMESPACE, Cluster, run_on, stay_submitted, succeed
-from tests.task import call_when_logged, fire, reload, run_to_first_event
+from tests.task import call_when_logged, fire, reload, run_to_first_event, start_trigger, stop_trigger
 
 if TYPE_CHECKING:
     from local_kubernetes.api.kinds.kinds import Kind
@@ -54,23 +53,6 @@ def fate(monkeypatch: pytest.MonkeyPatch) -> SetFate:
     return decide
 
 
-async def start(trigger: BaseTrigger) -> asyncio.Task[TriggerEvent]:
-    """Run the trigger as a task, as the triggerer does, until it follows its application."""
-    following = asyncio.Event()
-    with call_when_logged("RunningHealthy", following.set):
-        task = asyncio.create_task(run_to_first_event(trigger))
-        await asyncio.wait_for(following.wait(), 60)
-    return task
-
-
-async def cancel(trigger: BaseTrigger, task: asyncio.Task[TriggerEvent]) -> None:
-    """Cancel the trigger as the triggerer does after an action of a user."""
-    task.cancel("user-action")
-    with pytest.raises(asyncio.CancelledError):
-        await task
-    await trigger.on_kill()
-
-
 def test_arguments_of_later_and_earlier_releases_are_accepted() -> None:
     later = SparkApplicationTrigger("jobs", "pi", "u-1", colour="red", version=7)
     assert reload(later).serialize() == later.serialize()
@@ -80,27 +62,29 @@ def test_arguments_of_later_and_earlier_releases_are_accepted() -> None:
 
 
 async def test_kill_deletes_the_application(cluster: Cluster, application: dict[str, Any], fate: SetFate) -> None:
+    """apache/airflow#44014: the application of another provider continued to run."""
     fate(Fate.KILLED)
     trigger = build_trigger(application)
-    await cancel(trigger, await start(trigger))
+    await stop_trigger(trigger, await start_trigger(trigger))
     assert cluster.applications() == []
 
 
 async def test_moved_trigger_deletes_nothing(cluster: Cluster, application: dict[str, Any], fate: SetFate) -> None:
     fate(Fate.MOVED)
     trigger = build_trigger(application)
-    await cancel(trigger, await start(trigger))
+    await stop_trigger(trigger, await start_trigger(trigger))
     assert len(cluster.applications()) == 1
 
 
 async def test_application_adopted_by_next_try_is_kept(
     cluster: Cluster, application: dict[str, Any], fate: SetFate
 ) -> None:
+    """After a clear, Airflow starts the next try before it stops the previous one."""
     fate(Fate.KILLED)
     trigger = build_trigger(application)
-    task = await start(trigger)
+    task = await start_trigger(trigger)
     cluster.annotate("pi", task_instance_id="id-2", try_number="2")
-    await cancel(trigger, task)
+    await stop_trigger(trigger, task)
     assert len(cluster.applications()) == 1
 
 
@@ -109,7 +93,7 @@ async def test_other_application_of_the_same_name_is_kept(
 ) -> None:
     fate(Fate.KILLED)
     trigger = build_trigger(application, delete_on_kill=True)
-    task = await start(trigger)
+    task = await start_trigger(trigger)
     cluster.delete("pi")
     cluster.create("pi", labels=STAMP.build_labels(), annotations=STAMP.build_annotations())
     task.cancel("user-action")
@@ -150,6 +134,7 @@ async def test_fired_trigger_deletes_nothing(cluster: Cluster, application: dict
 async def test_deletion_continues_if_airflow_cancels_on_kill(
     cluster: Cluster, application: dict[str, Any], fate: SetFate, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Airflow cancels the `on_kill` of a trigger once a second while it runs."""
     asked, answer = asyncio.Event(), asyncio.Event()
     monkeypatch.setattr(lifecycle.Lifecycle, "_is_shutting_down", lambda _: asked.is_set())
     loop = asyncio.get_running_loop()
@@ -279,7 +264,7 @@ async def test_next_triggerer_continues_the_log(
         present.enter("Succeeded", driver=present.end_driver(0))
         present.enter("ResourceReleased")
 
-    first = await start(build_trigger(application))
+    first = await start_trigger(build_trigger(application))
     logged = asyncio.Event()
     with call_when_logged("driver | before", logged.set):
         await asyncio.to_thread(write_line, "before")

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import pytest
 from airflow.sdk import DAG, task
-from airflow.triggers.base import BaseTrigger, TriggerEvent
+from airflow.triggers.base import BaseTrigger
 
 from airflow_provider_spark_operator.airflow_compat import AirflowFailException
 from airflow_provider_spark_operator.exceptions import SparkApplicationError, SparkApplicationFailed
@@ -22,7 +22,7 @@ from airflow_provider_spark_operator.triggers.start import SparkApplicationStart
 from airflow_provider_spark_operator.triggers.task_instance import Fate
 from tests.cluster import Cluster, fail, run_on, stay_submitted, succeed
 from tests.operators.tasks import DOCUMENT, arguments_of, operator
-from tests.task import TaskInstance, build_context, call_when_logged, fire, reload, run_to_first_event
+from tests.task import TaskInstance, build_context, fire, reload, run_to_first_event, start_trigger, stop_trigger
 from tests.triggers.triggerer import TriggerRunner
 
 pytestmark = pytest.mark.needs_airflow("3.3")
@@ -111,30 +111,15 @@ def test_triggerer_replaces_ended_application_of_another_run(cluster: Cluster, i
     assert (cluster.application()["metadata"]["uid"] != before) is replaced
 
 
-async def run_until_submitted(trigger: BaseTrigger, word: str = "Submitted") -> asyncio.Task[TriggerEvent]:
-    """Run the trigger as the triggerer does, until the log names its application."""
-    ready = asyncio.Event()
-    with call_when_logged(word, ready.set):
-        task = asyncio.create_task(run_to_first_event(trigger))
-        await asyncio.wait_for(ready.wait(), 60)
-    return task
-
-
-async def stop_trigger(trigger: BaseTrigger, task: asyncio.Task[TriggerEvent]) -> None:
-    task.cancel("user-action")
-    await asyncio.gather(task, return_exceptions=True)
-    await trigger.on_kill()
-
-
 async def test_another_triggerer_adopts_the_application(cluster: Cluster) -> None:
     cluster.script = stay_submitted
     _, first = start_task()
-    task = await run_until_submitted(first)
+    task = await start_trigger(first, "Submitted")
     task.cancel()
     await asyncio.gather(task, return_exceptions=True)
     uid = cluster.application()["metadata"]["uid"]
     _, second = start_task(first.task_instance)
-    task = await run_until_submitted(second)
+    task = await start_trigger(second, "Submitted")
     await asyncio.to_thread(cluster.play, succeed)
     assert (await asyncio.wait_for(task, 60)).payload["uid"] == uid
 
@@ -142,7 +127,7 @@ async def test_another_triggerer_adopts_the_application(cluster: Cluster) -> Non
 async def test_another_triggerer_reports_unseen_failure(cluster: Cluster) -> None:
     cluster.script = stay_submitted
     _, first = start_task()
-    task = await run_until_submitted(first)
+    task = await start_trigger(first, "Submitted")
     task.cancel()
     await asyncio.gather(task, return_exceptions=True)
     uid = cluster.application()["metadata"]["uid"]
@@ -168,12 +153,12 @@ async def test_retry_adopts_application_and_cleared_task_replaces_it(
 ) -> None:
     cluster.script = stay_submitted
     _, first = start_task(Traced(1, "a"))
-    task = await run_until_submitted(first)
+    task = await start_trigger(first, "Submitted")
     task.cancel()
     await asyncio.gather(task, return_exceptions=True)
     uid = cluster.application()["metadata"]["uid"]
     _, second = start_task(Traced(2, trace_parent))
-    task = await run_until_submitted(second)
+    task = await start_trigger(second, "Submitted")
     assert (cluster.application()["metadata"]["uid"] == uid) is same
     task.cancel()
     await asyncio.gather(task, return_exceptions=True)
@@ -186,7 +171,7 @@ async def test_only_kill_by_a_user_deletes_the_application(
     monkeypatch.setattr(kill, "read_fate_of_deferred", lambda stamp: fate)
     cluster.script = run_on
     _, trigger = start_task()
-    await stop_trigger(trigger, await run_until_submitted(trigger, "RunningHealthy"))
+    await stop_trigger(trigger, await start_trigger(trigger, "RunningHealthy"))
     assert len(cluster.applications()) == remaining
 
 
