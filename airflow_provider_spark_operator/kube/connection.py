@@ -240,7 +240,8 @@ async def _open_link(access: ClusterAccess, configuration: AccessConfiguration) 
         found = await _open(access, configuration, key_files)
         endpoint = found.endpoint if access.verify_ssl else replace(found.endpoint, verify_ssl=False)
         # Without TLS, the authorities of the system are not read, which takes tens of milliseconds.
-        tls = True if endpoint.server.lower().startswith("http:") else build_tls_context(endpoint)
+        needs_tls = not endpoint.server.lower().startswith("http:") or endpoint.authority_file or endpoint.authority
+        tls = build_tls_context(endpoint) if needs_tls or endpoint.certificate_file else endpoint.verify_ssl
     session = aiohttp.ClientSession(
         connector=CheckedConnector(
             limit=0,  # each follower of a log holds a connection; other requests must not wait for them
