@@ -112,3 +112,4 @@ async def test_ended_application_starts_a_dag(cluster: Cluster, tmp_path: Path) 
         logs = tmp_path / "airflow" / "logs" / "dag_id=consumer"
         while not any("report-1" in log.read_text() for log in logs.rglob("attempt=1.log")):  # noqa: ASYNC110 - files
             await asyncio.sleep(0.2)
+        assert len(cluster.applications()) == 1

@@ -118,7 +118,7 @@ class Scene:
         )
         return await asyncio.to_thread(run, task, TaskInstance())
 
-    async def test_connection(self) -> tuple[bool, str]:
+    async def check_connection(self) -> tuple[bool, str]:
         """Test the connection as Airflow's Test button does."""
         return await asyncio.to_thread(SparkApplicationHook("analytics").test_connection)
 
@@ -273,7 +273,7 @@ async def test_identity_without_access_to_the_cluster_is_told_how_to_get_it(scen
 
 
 async def test_connection_with_the_documented_permissions_passes_the_test(scene: Scene) -> None:
-    passed, message = await scene.test_connection()
+    passed, message = await scene.check_connection()
     assert passed, message
     assert message.startswith("connection to https://127.0.0.1:")
     assert "SparkApplication of spark.apache.org (v1, v1beta1, v1alpha1)" in message
@@ -291,7 +291,7 @@ async def test_missing_permission_is_named_by_the_test_of_the_connection(scene: 
     missing = ("delete sparkapplications.spark.apache.org", "delete sparkclusters.spark.apache.org", "get pods/log")
 
     async def read() -> list[str]:
-        passed, message = await scene.test_connection()
+        passed, message = await scene.check_connection()
         assert not passed
         return message.splitlines()
 

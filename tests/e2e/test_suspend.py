@@ -45,6 +45,7 @@ async def test_suspended_cluster_has_no_pods_and_starts_again_when_resumed(clien
     await suspend(client, SPARK_CLUSTERS, driven, "shared", value=False)
     await wait_until(partial(is_in_state, client, SPARK_CLUSTERS, driven, "shared", "RunningHealthy"))
     await wait_until_ready(client, driven)
+    assert not await has_no_pods(client, driven)
 
 
 async def suspend(client: KubeClient, kind: ResourceType, namespace: str, name: str, *, value: bool) -> None:

@@ -201,7 +201,7 @@ def test_example_parses_without_a_cluster() -> None:
 
     example = run_path(str(Path(__file__).parents[2] / "example_dags" / "spark_pi.py"))
     for name in ("COMPUTE_PI", "FAIL_ON_PURPOSE"):
-        parse_application(example[name])
+        assert parse_application(example[name]).spec.runtime_versions.spark_version == "4.3.0"
 
 
 @pytest.mark.parametrize(
@@ -298,4 +298,7 @@ def test_each_parameter_can_be_the_output_of_another_task() -> None:
 
     with DAG("results", schedule=None):
         instances: Any = how_many()
-        SparkApplicationOperator(task_id="a", py_file="local:///a.py", image="a:4.3.0", executor_instances=instances)
+        operator = SparkApplicationOperator(
+            task_id="a", py_file="local:///a.py", image="a:4.3.0", executor_instances=instances
+        )
+    assert operator.upstream_task_ids == {"how_many"}

@@ -151,7 +151,7 @@ async def test_changed_settings_file_applies_without_a_restart(tmp_path: Path) -
             config.write_text("spark.kubernetes.operator.watchedNamespaces=jobs,more\n")
             stage = Stage(client, "more")
             await stage.submit(build_application())
-            await stage.wait_for_state(ApplicationState.DRIVER_REQUESTED)
+            assert await stage.wait_for_state(ApplicationState.DRIVER_REQUESTED)
 
 
 TAKEN = "port in use"

@@ -227,3 +227,4 @@ async def test_killed_run_leaves_no_process_and_no_file(tmp_path: Path) -> None:
         process.kill()
         await process.wait()
         await wait_until(lambda: list_folder(tmp_path) == [".local", "app.yaml"] and not is_alive(driver))
+    assert process.returncode == -signal.SIGKILL

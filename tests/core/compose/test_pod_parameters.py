@@ -378,7 +378,8 @@ def test_invalid_parameter_is_reported_with_its_path(parameters: dict[str, Any],
 
 def test_volume_accepts_each_source_of_kubernetes() -> None:
     for source in KUBERNETES_FIELDS["core.v1.Volume"].keys() - {"name"}:
-        apply_parameters(new_application(), Parameters(volumes=[Volume("v", "/v", source={source: {}})]))
+        spec = apply_parameters(new_application(), Parameters(volumes=[Volume("v", "/v", source={source: {}})]))["spec"]
+        assert {"name": "v", source: {}} in spec["driverSpec"]["podTemplateSpec"]["spec"]["volumes"]
 
 
 TEMPLATED: list[dict[str, Any]] = [

@@ -398,4 +398,7 @@ def test_decide_accepts_any_status(
         resource.metadata["deletionTimestamp"] = deletion
         decision = decide(resource, Observed(driver), Settings(trim_state_transition_history=trim), NOW)
         if decision.status is not None:
-            parse_application(document | {"status": decision.status.to_document()})
+            written = decision.status.to_document()
+            reread = parse_application(document | {"status": written}).status
+            assert reread is not None
+            assert reread.to_document() == written

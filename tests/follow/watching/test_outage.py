@@ -104,14 +104,15 @@ def script_open_watch(api: ScriptedApi, *events: Any) -> None:
     api.script(*[stream(*events, hold=True)] * 50, verb="watch")
 
 
-async def follow(hub: WatchHub, seen: list[Any] | None = None) -> None:
-    """Follow until the application has ended."""
+async def follow(hub: WatchHub, seen: list[Any] | None = None) -> bool:
+    """Follow until the application has ended. Return whether it has ended."""
     async with aclosing(hub.follow(REFERENCE)) as contents:
         async for resource in contents:
             if seen is not None:
                 seen.append(resource)
             if resource["metadata"]["resourceVersion"] == "100":
-                return
+                return True
+    return False
 
 
 async def wait_as(name: str, access: ClusterAccess) -> WatchHub:
@@ -149,7 +150,7 @@ async def test_new_follower_wakes_a_hub_during_a_long_pause(
     early = asyncio.create_task(wait_as("early", write(file, choose_unused_url())))
     await wait_until(lambda: lines_by_task)
     await wait_as("late", write(file, api.url))
-    await early
+    assert (await early).client.server == api.url
 
 
 async def test_new_follower_of_failing_hub_reconnects(
@@ -396,7 +397,7 @@ async def test_watch_is_retried_at_once_when_another_request_has_read_new_creden
         write(file, api.url, "two")
         api.by_verb["get"] = [refuse(401), answer(build_stored())]
         await hub.client.get(SPARK_APPLICATIONS, "pi", "jobs")
-        await asyncio.wait_for(waiting, 30)
+        assert await asyncio.wait_for(waiting, 30)
 
 
 async def test_recovery_is_reported_although_the_watch_stays_silent(
