@@ -43,7 +43,7 @@ class ScriptedLists:
         self._kind = kind
         self._failures = list(failures)
         self.lists: Counter[ResourceType] = Counter()
-        self.links = SimpleNamespace(current=SimpleNamespace(fingerprint=SimpleNamespace(place="")))
+        self.links = SimpleNamespace(current=SimpleNamespace(fingerprint=SimpleNamespace(connection="")))
 
     async def list(self, resource: ResourceType, *_: Any, **__: Any) -> ObjectList:
         self.lists[resource] += 1

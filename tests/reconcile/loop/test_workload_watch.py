@@ -52,7 +52,7 @@ class ScriptedWatch:
         self._events = events
         self._read_early = read_early
         self.ended = asyncio.Event()
-        self.links = SimpleNamespace(current=SimpleNamespace(fingerprint=SimpleNamespace(place="")))
+        self.links = SimpleNamespace(current=SimpleNamespace(fingerprint=SimpleNamespace(connection="")))
 
     async def list(self, *_: Any, **__: Any) -> ObjectList:
         return ObjectList(deepcopy(list(self._items)), "1")
