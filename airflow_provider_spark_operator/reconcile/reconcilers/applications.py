@@ -1,9 +1,10 @@
 """The adapter of the reconciler for SparkApplications."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
+from typing import ClassVar
 
 from ...core.kubernetes.json_object import JsonObject, KubernetesObject
 from ...core.kubernetes.names import LABEL_OPERATOR_NAME, ROLE_DRIVER, ROLE_EXECUTOR, can_label
@@ -65,56 +66,41 @@ from .reconciler import AnyAction, AnyStatus, Revision
 from .resources import Resources
 
 
+@dataclass(eq=False)
 class ApplicationAdapter:
     """Reconciles the driver of one application at a time.
 
     Attributes:
-        settings: The settings that decisions depend on. They can be changed at any time, except the operator's name.
-        notices: The reasons of decisions that are recorded although nothing changes, with the type of the Event.
-
-    Args:
         client: The client of the API.
         resources: The applications.
         pods: The pods that the watch has shown; the answers of the API to reads and writes are added.
         last_drivers: The last known states of the drivers that the watch has shown as deleted.
-        settings: See above.
+        settings: The settings that decisions depend on. They can be changed at any time, except the operator's name.
         recorder: Writes Events.
         metrics: Count transitions.
         queue_actions: Carries out the actions that concern Kueue.
         now: The clock, in UTC.
+        notices: The reasons of decisions that are recorded although nothing changes, with the type of the Event.
     """
 
-    notices: Mapping[str, str] = {
+    client: KubeClient
+    resources: Resources
+    pods: ObjectCache
+    last_drivers: LastDrivers
+    settings: Settings
+    recorder: EventRecorder
+    metrics: Metrics
+    queue_actions: QueueActions
+    now: Callable[[], datetime]
+    _parser: ApplicationParser = field(init=False, default_factory=ApplicationParser)
+    _templates: TemplateReader = field(init=False, default_factory=TemplateReader)
+    notices: ClassVar[Mapping[str, str]] = {
         reasons.SUSPEND_HELD: NORMAL,
         reasons.UNEXPECTED_DRIVER: WARNING,
         reasons.EXECUTORS_REMAIN: WARNING,
         reasons.DRIVER_UNWATCHED: WARNING,
         **NOTICES,
     }
-
-    def __init__(
-        self,
-        client: KubeClient,
-        resources: Resources,
-        pods: ObjectCache,
-        last_drivers: LastDrivers,
-        settings: Settings,
-        recorder: EventRecorder,
-        metrics: Metrics,
-        queue_actions: QueueActions,
-        now: Callable[[], datetime],
-    ) -> None:
-        self.settings = settings
-        self._client = client
-        self._resources = resources
-        self._pods = pods
-        self._last_drivers = last_drivers
-        self._recorder = recorder
-        self._metrics = metrics
-        self._queue_actions = queue_actions
-        self._now = now
-        self._parser = ApplicationParser()
-        self._templates = TemplateReader()
 
     def parse(self, resource: JsonObject) -> SparkApplication:
         """Parse an application, its spec only if it has changed; see `Adapter`."""
@@ -123,9 +109,9 @@ class ApplicationAdapter:
     def observe(self, model: SparkApplication) -> Observed:
         """Return the pods and the Workload as the caches show them."""
         key = _key_of(model)
-        pods, deleted = self._pods.list_owned(key), self._last_drivers.list(key)
+        pods, deleted = self.pods.list_owned(key), self.last_drivers.list(key)
         observed = observe(model, pods, self.settings.operator_name, deleted)
-        return replace(observed, queue=self._queue_actions.observe(model))
+        return replace(observed, queue=self.queue_actions.observe(model))
 
     def decide(self, model: SparkApplication, observed: Observed, now: datetime) -> Decision:
         """Return what to do next."""
@@ -146,16 +132,16 @@ class ApplicationAdapter:
             case DeletePod(name, uid, force):
                 await self._delete_pod(revision.model, name, uid, force=force)
             case DeleteAttemptResources(attempt_id):
-                await delete_attempt(self._client, revision.model, attempt_id, self.settings.operator_name)
+                await delete_attempt(self.client, revision.model, attempt_id, self.settings.operator_name)
             case DeleteApplication():
-                await self._resources.delete(revision.document)
+                await self.resources.delete(revision.document)
             case RequestAdmission() | ReleaseQuota() | GiveBackQuota() | MarkPodsReady() | MarkFinished():
                 return await self._apply_to_queue(action, revision, observed)
         return observed
 
     async def clean_up(self, model: SparkApplication) -> None:
         """Delete the objects that the first driver mounts: a new application of the same name must not mount them."""
-        await clear_mounts(self._client, model, self.settings.operator_name)
+        await clear_mounts(self.client, model, self.settings.operator_name)
 
     async def complete(self, revision: Revision[SparkApplication], observed: Observed, decision: Decision) -> Decision:
         """Quote the log of a newly failed driver in the message of the state."""
@@ -163,12 +149,12 @@ class ApplicationAdapter:
             return decision
         application = revision.model
         main = get_main_container(application.spec.spark_conf)
-        return await quote_driver_log(self._client, observed.driver.pod, main, application.status, decision)
+        return await quote_driver_log(self.client, observed.driver.pod, main, application.status, decision)
 
     def count_transition(self, model: SparkApplication, status: AnyStatus) -> None:
         """Count the transition to `status` in the metrics."""
         if isinstance(status, ApplicationStatus):
-            self._metrics.count_transition(model, status)
+            self.metrics.count_transition(model, status)
 
     def refuse(self, resource: JsonObject, message: str, now: datetime) -> ApplicationStatus | None:
         """Return the status of an application that cannot be parsed; None to leave the status unchanged."""
@@ -185,7 +171,7 @@ class ApplicationAdapter:
         async def have_pods() -> bool:
             return not all(has_ended(pod) for pod in await self._list_unparsed_pods(resource))
 
-        await self._queue_actions.release_refused(resource, have_pods)
+        await self.queue_actions.release_refused(resource, have_pods)
 
     async def _apply_to_queue(
         self, action: QueueAction, revision: Revision[SparkApplication], observed: Observed
@@ -195,7 +181,7 @@ class ApplicationAdapter:
         request = AdmissionRequest(application, build, lambda: self._have_pods(application))
         driver = [observed.driver.pod] if isinstance(observed.driver, Present) else []
         members = {ROLE_DRIVER: driver, ROLE_EXECUTOR: observed.executors}
-        queue = await self._queue_actions.apply(action, revision.document, request, members)
+        queue = await self.queue_actions.apply(action, revision.document, request, members)
         return observed if queue is None else replace(observed, queue=queue)
 
     async def _have_pods(self, application: SparkApplication) -> bool:
@@ -205,7 +191,7 @@ class ApplicationAdapter:
 
     async def _confirm_absence(self, application: SparkApplication, observed: Observed) -> Observed:
         found = await self._read_drivers(application, get_attempt_id(application), observed.last_driver)
-        executors = self._pods.list_owned(_key_of(application))
+        executors = self.pods.list_owned(_key_of(application))
         return confirm_driver(observed, application, found, self.settings.operator_name, executors)
 
     async def _read_drivers(
@@ -244,23 +230,23 @@ class ApplicationAdapter:
 
     async def _get_pod(self, namespace: str, name: str) -> list[JsonObject]:
         try:
-            return [await self._client.get(PODS, name, namespace)]
+            return [await self.client.get(PODS, name, namespace)]
         except NotFound:
             return []
 
     def _store(self, pod: JsonObject) -> None:
         """Store a pod that the API has returned. The watch would not update a pod without the operator's label."""
         if get_label(pod, LABEL_OPERATOR_NAME) == self.settings.operator_name:
-            self._pods.put_answer(pod)
+            self.pods.put_answer(pod)
         else:
-            self._pods.trim(pod)
-            self._last_drivers.put(pod)
+            self.pods.trim(pod)
+            self.last_drivers.put(pod)
 
     async def _list_labelled_pods(self, key: ObjectKey, roles: tuple[str, ...]) -> list[JsonObject]:
         if not can_label(key.name):
             return []  # no such pod can exist, and the API rejects the selector
         selector = build_role_selector(self.settings.operator_name, key.name, *roles)
-        return (await self._client.list(PODS, key.namespace, label_selector=selector, trim=self._pods.trim)).items
+        return (await self.client.list(PODS, key.namespace, label_selector=selector, trim=self.pods.trim)).items
 
     async def _list_unparsed_pods(self, resource: JsonObject) -> list[JsonObject]:
         """Read the pods of an application that cannot be parsed."""
@@ -281,16 +267,16 @@ class ApplicationAdapter:
             return replace(observed, create_outcome=Refused(str(error)))
         # A decision on an outdated state could create the driver of an attempt that has already ended.
         if not revision.is_current:
-            await self._resources.require_current(revision.document)
+            await self.resources.require_current(revision.document)
         drivers = [] if _is_untouched(revision) else await self._list_drivers(application, attempt_id)
         creation = await create_attempt(
-            self._client, application, attempt_id, self.settings.operator_name, templates, drivers
+            self.client, application, attempt_id, self.settings.operator_name, templates, drivers
         )
         if creation.driver is None:
             return replace(observed, create_outcome=creation.outcome)
-        self._queue_actions.warn_if_disabled(revision.document, application)
-        if warning := find_spec_warning(revision.document, self._now()):
-            self._recorder.record(warning)
+        self.queue_actions.warn_if_disabled(revision.document, application)
+        if warning := find_spec_warning(revision.document, self.now()):
+            self.recorder.record(warning)
         self._store(creation.driver)
         return replace(observed, create_outcome=creation.outcome, driver=Present(creation.driver))
 
@@ -302,9 +288,9 @@ class ApplicationAdapter:
     async def _delete_driver(self, attempt_id: int, force: bool, application: SparkApplication) -> None:
         key = _key_of(application)
         name = self.settings.operator_name
-        driver = find_driver(application, attempt_id, self._pods.list_owned(key), name)
+        driver = find_driver(application, attempt_id, self.pods.list_owned(key), name)
         if driver is None:
-            last = find_driver(application, attempt_id, self._last_drivers.list(key), name)
+            last = find_driver(application, attempt_id, self.last_drivers.list(key), name)
             driver = find_driver(application, attempt_id, await self._read_drivers(application, attempt_id, last), name)
         if driver is None or ("deletionTimestamp" in driver["metadata"] and not force):
             return
@@ -312,7 +298,7 @@ class ApplicationAdapter:
 
     async def _delete_pod(self, application: SparkApplication, name: str, uid: str, *, force: bool) -> None:
         try:
-            await self._client.delete(
+            await self.client.delete(
                 PODS,
                 name,
                 application.namespace,
@@ -325,7 +311,7 @@ class ApplicationAdapter:
             )
         except (NotFound, Conflict):
             # The driver does not exist any more, although the cache shows it. A pod of the same name is a new pod.
-            self._pods.forget(ObjectKey(application.namespace, name))
+            self.pods.forget(ObjectKey(application.namespace, name))
 
 
 def _key_of(application: SparkApplication) -> ObjectKey:

@@ -1,9 +1,10 @@
 """The adapter of the reconciler for SparkClusters."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
+from typing import ClassVar
 
 from ...core.kubernetes.json_object import JsonObject
 from ...core.kubernetes.names import LABEL_ROLE, ROLE_MASTER, ROLE_WORKER
@@ -45,23 +46,27 @@ from .reconciler import AnyAction, AnyStatus, Revision
 from .resources import Resources
 
 
+@dataclass(eq=False)
 class ClusterAdapter:
     """Reconciles the objects of one cluster at a time.
 
     Attributes:
-        settings: The settings that decisions depend on. They can be changed at any time, except the operator's name.
-        notices: The reasons of decisions that are recorded although nothing changes, with the type of the Event.
-
-    Args:
         client: The client of the API.
         resources: The clusters.
-        settings: See above.
+        settings: The settings that decisions depend on. They can be changed at any time, except the operator's name.
         recorder: Writes Events.
         queue_actions: Carries out the actions that concern Kueue.
         now: The clock, in UTC.
+        notices: The reasons of decisions that are recorded although nothing changes, with the type of the Event.
     """
 
-    notices: Mapping[str, str] = {
+    client: KubeClient
+    resources: Resources
+    settings: Settings
+    recorder: EventRecorder
+    queue_actions: QueueActions
+    now: Callable[[], datetime]
+    notices: ClassVar[Mapping[str, str]] = {
         reasons.SUSPEND_HELD: NORMAL,
         reasons.SPEC_CHANGE_IGNORED: WARNING,
         reasons.SUSPEND_RELEASE_FAILED: WARNING,
@@ -69,29 +74,13 @@ class ClusterAdapter:
         **NOTICES,
     }
 
-    def __init__(
-        self,
-        client: KubeClient,
-        resources: Resources,
-        settings: Settings,
-        recorder: EventRecorder,
-        queue_actions: QueueActions,
-        now: Callable[[], datetime],
-    ) -> None:
-        self.settings = settings
-        self._client = client
-        self._resources = resources
-        self._recorder = recorder
-        self._queue_actions = queue_actions
-        self._now = now
-
     def parse(self, resource: JsonObject) -> SparkCluster:
         """Parse a cluster; see `Adapter`."""
         return parse_cluster(resource)
 
     def observe(self, model: SparkCluster) -> ClusterObserved:
         """Return the Workload. The objects of a cluster are not watched."""
-        return ClusterObserved(queue=self._queue_actions.observe(model))
+        return ClusterObserved(queue=self.queue_actions.observe(model))
 
     def decide(self, model: SparkCluster, observed: ClusterObserved, now: datetime) -> ClusterDecision:
         """Return what to do next."""
@@ -106,16 +95,16 @@ class ClusterAdapter:
             case ApplyCluster():
                 return await self._apply_cluster(revision, observed)
             case FindMaster():
-                return replace(observed, has_master=await has_master(self._client, _key_of(cluster), cluster.uid))
+                return replace(observed, has_master=await has_master(self.client, _key_of(cluster), cluster.uid))
             case StopCluster():
                 # The known state may be outdated: a cluster that runs again must keep its pods.
                 await self._require_current(revision)
-                await delete_objects(self._client, cluster, STATEFUL_SET_NAMES)
-                return replace(observed, pods=await list_cluster_pods(self._client, _key_of(cluster)))
+                await delete_objects(self.client, cluster, STATEFUL_SET_NAMES)
+                return replace(observed, pods=await list_cluster_pods(self.client, _key_of(cluster)))
             case DeleteScaling():
-                await delete_objects(self._client, cluster, SCALING_NAMES)
+                await delete_objects(self.client, cluster, SCALING_NAMES)
             case DeleteNetwork():
-                await delete_objects(self._client, cluster, NETWORK_NAMES)
+                await delete_objects(self.client, cluster, NETWORK_NAMES)
             case RequestAdmission() | ReleaseQuota() | GiveBackQuota() | MarkPodsReady() | MarkFinished():
                 return await self._apply_to_queue(action, revision, observed)
         return observed
@@ -128,27 +117,27 @@ class ClusterAdapter:
         build = partial(build_cluster_pod_sets, cluster, self.settings.operator_name)
         request = AdmissionRequest(cluster, build, lambda: self._have_pods(_key_of(cluster)))
         # Only the readiness depends on the pods.
-        pods = await list_cluster_pods(self._client, _key_of(cluster)) if isinstance(action, MarkPodsReady) else ()
+        pods = await list_cluster_pods(self.client, _key_of(cluster)) if isinstance(action, MarkPodsReady) else ()
         members = {
             role: [pod for pod in pods if pod["metadata"]["labels"].get(LABEL_ROLE) == role]
             for role in (ROLE_MASTER, ROLE_WORKER)
         }
-        queue = await self._queue_actions.apply(action, revision.document, request, members)
+        queue = await self.queue_actions.apply(action, revision.document, request, members)
         return observed if queue is None else replace(observed, queue=queue)
 
     async def _apply_cluster(self, revision: Revision[SparkCluster], observed: ClusterObserved) -> ClusterObserved:
         # A decision on an outdated state could apply an old spec, or the spec of a deleted cluster.
         await self._require_current(revision)
         changes = get_changes(observed.queue)
-        outcome = await apply_cluster(self._client, revision.model, self.settings.operator_name, changes)
-        self._queue_actions.warn_if_disabled(revision.document, revision.model)
-        if isinstance(outcome, Created) and (warning := find_spec_warning(revision.document, self._now())):
-            self._recorder.record(warning)
+        outcome = await apply_cluster(self.client, revision.model, self.settings.operator_name, changes)
+        self.queue_actions.warn_if_disabled(revision.document, revision.model)
+        if isinstance(outcome, Created) and (warning := find_spec_warning(revision.document, self.now())):
+            self.recorder.record(warning)
         return replace(observed, outcome=outcome)
 
     async def _require_current(self, revision: Revision[SparkCluster]) -> None:
         if not revision.is_current:
-            await self._resources.require_current(revision.document)
+            await self.resources.require_current(revision.document)
 
     async def clean_up(self, model: SparkCluster) -> None:
         """Do nothing: the cluster owns all its objects."""
@@ -171,15 +160,15 @@ class ClusterAdapter:
 
     async def has_workload(self, resource: JsonObject) -> bool:
         """Whether the cluster has a master, by a live read."""
-        return await has_master(self._client, key_of(resource), resource["metadata"]["uid"])
+        return await has_master(self.client, key_of(resource), resource["metadata"]["uid"])
 
     async def release_quota(self, resource: JsonObject) -> None:
         """Return the quota of a cluster that cannot be parsed and has no pods; errors as `apply`."""
         key = key_of(resource)
-        await self._queue_actions.release_refused(resource, lambda: self._have_pods(key))
+        await self.queue_actions.release_refused(resource, lambda: self._have_pods(key))
 
     async def _have_pods(self, key: ObjectKey) -> bool:
-        return not all(has_ended(pod) for pod in await list_cluster_pods(self._client, key))
+        return not all(has_ended(pod) for pod in await list_cluster_pods(self.client, key))
 
 
 def _key_of(cluster: SparkCluster) -> ObjectKey:
