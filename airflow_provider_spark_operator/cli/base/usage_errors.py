@@ -52,7 +52,9 @@ def enumerate_words(words: Sequence[str]) -> str:
 def _describe(error: click.UsageError) -> str:
     match error:
         case click.MissingParameter(param=click.Parameter() as parameter):
-            return f"missing {parameter.param_type_name} {_name(parameter)}"
+            is_option = isinstance(parameter, click.Option)
+            name = _name(parameter) if is_option else str(parameter.metavar).removesuffix("…")
+            return f"missing {parameter.param_type_name} {name}"
         case click.BadParameter(param=click.Parameter() as parameter):
             return f"{_name(parameter)}: {error.message}"
         case click.NoSuchOption(option_name=name) if name.lstrip("-").isdecimal():

@@ -28,7 +28,7 @@ from airflow_provider_spark_operator.cli.base.exit_codes import ExitCode
         ("validate", "missing argument FILE|DIR."),
         ("convert", "missing argument FILE|DIR|-."),
         ("suspend", "missing argument NAME."),
-        ("completion", "missing argument shell."),
+        ("completion", "missing argument bash|zsh|fish."),
         ("cleanup", "missing option --older-than."),
         ("logs --nope", "unknown option --nope."),
         ("-n jobs list", "unknown option -n: options follow the verb."),
