@@ -3,13 +3,14 @@
 import secrets
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
 from airflow_provider_spark_operator.crds import build_custom_resource_definitions
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.resources import CUSTOM_RESOURCE_DEFINITIONS, NAMESPACES
 from local_kubernetes.api.kinds.status import ApiStatusError
+from local_kubernetes.api.server.podlogs import LogOptions
 from local_kubernetes.api.server.server import ApiServer
 from local_kubernetes.api.store.registry import KindRegistry
 from local_kubernetes.api.store.store import Store
@@ -21,7 +22,7 @@ NAMESPACE = "jobs"
 class NoLogs:
     """The logs of a cluster that runs no containers."""
 
-    async def read(self, namespace: str, pod: str, container: str, **_: Any) -> NoReturn:
+    async def read(self, namespace: str, pod: str, container: str, _options: LogOptions) -> NoReturn:
         raise ApiStatusError(400, "BadRequest", f"container {container} of pod {namespace}/{pod} has no log")
 
 

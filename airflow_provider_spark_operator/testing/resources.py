@@ -6,6 +6,7 @@ from typing import Any
 
 from local_kubernetes.api.kinds.kinds import EVENTS, PODS
 from local_kubernetes.api.kinds.status import ApiStatusError
+from local_kubernetes.api.server.podlogs import LogOptions
 from local_kubernetes.api.store.registry import KindRegistry
 from local_kubernetes.api.store.store import Store
 
@@ -117,11 +118,7 @@ class ScriptedResources:
         namespace: str,
         pod: str,
         container: str,  # noqa: ARG002 - each pod has one container
-        *,
-        follow: bool,
-        timestamps: bool,
-        tail_lines: int | None = None,
-        **options: Any,  # noqa: ARG002 - other limits of the length; the logs of tests are short
+        options: LogOptions,
     ) -> AsyncIterator[bytes]:
         """Return the log of a container, as a kubelet does.
 
@@ -131,7 +128,7 @@ class ScriptedResources:
         log = self.logs.get((namespace, pod))
         if log is None:
             raise ApiStatusError(404, "NotFound", f'pods "{pod}" not found')
-        return log.read(follow=follow, timestamps=timestamps, tail_lines=tail_lines)
+        return log.read(follow=options.follow, timestamps=options.timestamps, tail_lines=options.tail_lines)
 
     def _collect_garbage(self, namespace: str, name: str, owner_uid: str) -> None:
         """Delete the pod of that name if an earlier application of the same name owns it."""

@@ -8,7 +8,6 @@ from contextlib import AsyncExitStack, asynccontextmanager, closing, contextmana
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
-from typing import Any
 
 from .api.admission import admission
 from .api.kinds.documents import JsonObject
@@ -16,6 +15,7 @@ from .api.kinds.kinds import CUSTOM_RESOURCE_DEFINITIONS, NAMESPACES, Kind
 from .api.kinds.status import build_bad_request
 from .api.requests.requests import WriteOptions
 from .api.server import resources
+from .api.server.podlogs import LogOptions
 from .api.server.server import ApiServer
 from .api.server.tls import ServerIdentity, issue_identity
 from .api.store.journal import Journal, JournalError
@@ -138,10 +138,10 @@ class _NodeLogs:
 
     node: Kubelet | None = None
 
-    async def read(self, namespace: str, pod: str, container: str, **options: Any) -> AsyncIterator[bytes]:
+    async def read(self, namespace: str, pod: str, container: str, options: LogOptions) -> AsyncIterator[bytes]:
         if self.node is None:
             raise build_bad_request(f"pod {pod} does not have a host assigned")
-        return await self.node.read(namespace, pod, container, **options)
+        return await self.node.read(namespace, pod, container, options)
 
 
 @contextmanager

@@ -72,12 +72,7 @@ def build_parser() -> argparse.ArgumentParser:
         default=Path(".local-kubernetes"),
         help="folder for the state of the cluster (default: %(default)s)",
     )
-    up.add_argument(
-        "--kubeconfig",
-        type=_parse_path,
-        metavar="FILE",
-        help="also write the kubeconfig to FILE",
-    )
+    up.add_argument("--kubeconfig", type=_parse_path, metavar="FILE", help="also write the kubeconfig to FILE")
     up.add_argument(
         "--keep", action="store_true", help="keep the objects in DIR, and load those of an earlier run with --keep"
     )

@@ -10,6 +10,7 @@ from pathlib import Path
 from ..api.kinds.documents import JsonObject
 from ..api.kinds.kinds import NODES, PODS
 from ..api.kinds.status import ApiStatusError
+from ..api.server.podlogs import LogOptions
 from ..api.store.store import Store
 from ..api.store.watch import DELETED
 from ..clock import utc_now
@@ -89,29 +90,16 @@ class Kubelet:
             memory.cancel()
             await asyncio.wait({memory})
 
-    async def read(
-        self,
-        namespace: str,
-        pod: str,
-        container: str,
-        *,
-        follow: bool = False,
-        tail_lines: int | None = None,
-        since_time: datetime | None = None,
-        since_seconds: int | None = None,
-        timestamps: bool = False,
-        limit_bytes: int | None = None,
-        previous: bool = False,
-    ) -> AsyncIterator[bytes]:
+    async def read(self, namespace: str, pod: str, container: str, options: LogOptions) -> AsyncIterator[bytes]:
         """Yield the log of a container in pieces; `follow` continues until the container has terminated.
 
         Raises:
             ApiStatusError: 400 with the message of a kubelet, if the log does not exist (yet).
         """
-        since = log_start(self._clock(), since_time, since_seconds)
-        query = LogQuery(follow, tail_lines, since, timestamps, limit_bytes)
+        since = log_start(self._clock(), options.since_time, options.since_seconds)
+        query = LogQuery(options.follow, options.tail_lines, since, options.timestamps, options.limit_bytes)
         found = [item for item in self._workers.values() if (item.namespace, item.name) == (namespace, pod)]
-        return read_log(found[-1] if found else None, pod, container, query, previous=previous)
+        return read_log(found[-1] if found else None, pod, container, query, previous=options.previous)
 
     async def _follow(self) -> None:
         """Pass all pods, then every change of a pod, to the workers until the watch has lost changes."""

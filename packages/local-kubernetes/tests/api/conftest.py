@@ -1,7 +1,7 @@
 """A server with the namespace `default`, and a client for it."""
 
 from collections.abc import AsyncIterator
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import aiohttp
@@ -9,6 +9,7 @@ import pytest
 
 from local_kubernetes.api.kinds.kinds import NAMESPACES
 from local_kubernetes.api.requests.requests import WriteOptions
+from local_kubernetes.api.server.podlogs import LogOptions
 from local_kubernetes.api.server.resources import create
 from local_kubernetes.api.server.server import ApiServer
 from local_kubernetes.api.store.registry import KindRegistry
@@ -26,8 +27,8 @@ class RecordedLogs:
     pieces: list[bytes] = field(default_factory=lambda: [b"one\n", b"two\n"])
     asked: list[tuple[str, str, str, dict[str, Any]]] = field(default_factory=list)
 
-    async def read(self, namespace: str, pod: str, container: str, **options: Any) -> AsyncIterator[bytes]:
-        self.asked.append((namespace, pod, container, options))
+    async def read(self, namespace: str, pod: str, container: str, options: LogOptions) -> AsyncIterator[bytes]:
+        self.asked.append((namespace, pod, container, asdict(options)))
 
         async def read_pieces() -> AsyncIterator[bytes]:
             for piece in self.pieces:

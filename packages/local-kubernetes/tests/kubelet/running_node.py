@@ -7,6 +7,7 @@ from typing import Any
 
 from local_kubernetes.api.kinds.kinds import CONFIG_MAPS, EVENTS, NAMESPACES, PODS, SECRETS
 from local_kubernetes.api.kinds.status import ApiStatusError
+from local_kubernetes.api.server.podlogs import LogOptions
 from local_kubernetes.api.store.store import Store
 from local_kubernetes.kubelet.kubelet import Kubelet
 from local_kubernetes.kubelet.node.access import ApiAccess
@@ -111,7 +112,7 @@ class RunningNode:
         return read_message() or ""
 
     async def output(self, name: str = "it", container: str = "main", **options: Any) -> str:
-        pieces = await self.kubelet.read("default", name, container, **options)
+        pieces = await self.kubelet.read("default", name, container, LogOptions(**options))
         return b"".join([piece async for piece in pieces]).decode()
 
     async def wait_for_output(self, text: str, name: str = "it") -> None:

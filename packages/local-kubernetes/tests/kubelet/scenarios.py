@@ -135,7 +135,6 @@ with open("/dev/termination-log", "w") as file:
     json.dump({name: os.environ.get(name) for name in names}, file)
 """
 _FAILS_ONCE = "test -e /mark/x || { touch /mark/x; exit 9; }"
-_RESTARTS_AT_42 = {"action": "Restart", "exitCodes": {"operator": "In", "values": [42]}}
 _LABEL_ITEM = {"path": "labels/color", "fieldRef": {"fieldPath": "metadata.labels['color']"}}
 _LIMIT_ITEM = {"path": "limit", "resourceFieldRef": {"containerName": "main", "resource": "limits.memory"}}
 _VOLUMES = [
@@ -379,34 +378,6 @@ SCENARIOS = [
     Scenario(
         "container-does-not-restart-in-a-pod-that-does",
         build_spec(build_container("exit 3", restartPolicy="Never"), restartPolicy="Always"),
-        has_ended,
-    ),
-    Scenario(
-        "container-restarts-by-its-exit-code",
-        build_spec(
-            build_container(
-                "test -e /mark/x && exit 3; touch /mark/x; exit 42",
-                volumeMounts=[_MARK],
-                restartPolicy="Never",
-                restartPolicyRules=[_RESTARTS_AT_42],
-            ),
-            volumes=[_MARK_VOLUME],
-        ),
-        has_ended,
-    ),
-    Scenario(
-        "container-restarts-by-other-exit-codes",
-        build_spec(
-            build_container(
-                "test -e /mark/x && exit 42; touch /mark/x; exit 3",
-                volumeMounts=[_MARK],
-                restartPolicy="Never",
-                restartPolicyRules=[
-                    {"action": "Restart", "exitCodes": {"operator": "NotIn", "values": [0, 42]}},
-                ],
-            ),
-            volumes=[_MARK_VOLUME],
-        ),
         has_ended,
     ),
     Scenario(

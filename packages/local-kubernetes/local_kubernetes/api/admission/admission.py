@@ -6,16 +6,14 @@ from datetime import UTC, datetime
 from ipaddress import ip_network
 from typing import Any
 
-from ..kinds.documents import JsonObject, copy_json, get_text
+from ..kinds.documents import JsonObject, get_text
 from ..kinds.kinds import (
     CONFIG_MAPS,
     CUSTOM_RESOURCE_DEFINITIONS,
     EVENTS,
-    HORIZONTAL_POD_AUTOSCALERS,
     LEASES,
     NAMESPACES,
     PERSISTENT_VOLUME_CLAIMS,
-    POD_DISRUPTION_BUDGETS,
     PODS,
     PRIORITY_CLASSES,
     SECRETS,
@@ -26,8 +24,6 @@ from ..kinds.kinds import (
 )
 from ..kinds.status import Cause, build_forbidden, build_invalid
 from ..rules import data_rules, defaults, definitions, kind_rules, pod_rules, schema
-from ..rules.metadata import find_finalizer_warnings
-from ..rules.pod_warnings import find_pod_warnings
 from ..rules.rules import find_natural_causes
 from ..store.registry import ServedKind
 from ..store.store import Store
@@ -42,17 +38,8 @@ _STATEFUL_SET_CHANGES = (
     "persistentVolumeClaimRetentionPolicy",
     "minReadySeconds",
 )
-_FIRST_STATUSES: Mapping[tuple[str, str], JsonObject] = {
-    HORIZONTAL_POD_AUTOSCALERS.key: {"currentMetrics": None, "desiredReplicas": 0},
-    POD_DISRUPTION_BUDGETS.key: {
-        "currentHealthy": 0,
-        "desiredHealthy": 0,
-        "disruptionsAllowed": 0,
-        "expectedPods": 0,
-    },
-    STATEFUL_SETS.key: {"replicas": 0, "availableReplicas": 0},
-}
 _SYSTEM_PRIORITIES = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}
+
 _GO_TYPES = {str: "string", float: "float64", bool: "bool", list: "[]interface {}", dict: "map[string]interface {}"}
 
 
@@ -86,7 +73,7 @@ def admit_new(store: Store, served: ServedKind, namespace: str | None, document:
     kind = served.kind
     if kind.key == PODS.key:
         _give_priority(store, document)
-        pods.admit_pod(document, datetime.now(UTC))
+        pods.admit_pod(document)
         _require_account(store, namespace, document)
     elif kind.key == EVENTS.key:
         _check_event(namespace, document)
@@ -98,8 +85,8 @@ def admit_new(store: Store, served: ServedKind, namespace: str | None, document:
         document["spec"] = {"finalizers": ["kubernetes"]}
     elif kind.key == CUSTOM_RESOURCE_DEFINITIONS.key:
         document["status"] = definitions.build_established_status(document, datetime.now(UTC))
-    elif kind.key in _FIRST_STATUSES:
-        document["status"] = copy_json(_FIRST_STATUSES[kind.key])
+    elif kind.key == STATEFUL_SETS.key:
+        document["status"] = {"replicas": 0, "availableReplicas": 0}
     elif kind.status and not kind.custom:
         document["status"] = {"phase": "Pending"} if kind.key == PERSISTENT_VOLUME_CLAIMS.key else {}
 
@@ -114,17 +101,6 @@ def create_default_account(store: Store, namespace: str) -> None:
     """Create the service account of a namespace unless it exists; pods cannot be created without it."""
     if not store.objects.exists(SERVICE_ACCOUNTS, namespace, "default"):
         store.create(SERVICE_ACCOUNTS, namespace, {"metadata": {"name": "default"}})
-
-
-def find_warnings(kind: Kind, document: Mapping[str, Any], current: Mapping[str, Any] | None = None) -> list[str]:
-    """Return the warnings about an accepted document; `current` is the object that it replaces."""
-    if kind.key == PODS.key:
-        return list(find_pod_warnings(document["spec"]))
-    if kind.key == STATEFUL_SETS.key:
-        return list(find_pod_warnings(document["spec"]["template"]["spec"], "spec.template.spec"))
-    if kind.custom:
-        return list(find_finalizer_warnings(document["metadata"], current["metadata"] if current else {}))
-    return []
 
 
 def complete_status(kind: Kind, document: JsonObject) -> None:

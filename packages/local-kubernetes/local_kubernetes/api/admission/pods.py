@@ -1,10 +1,9 @@
 """Defaults and rejected fields of a pod's specification."""
 
 from collections.abc import Mapping
-from datetime import datetime
 from typing import Any
 
-from ..kinds.documents import JsonObject, copy_json, format_timestamp
+from ..kinds.documents import JsonObject, copy_json
 from ..kinds.quantities import MILLI, normalize_quantity
 
 _DEFAULTS: Mapping[str, Any] = {
@@ -41,7 +40,7 @@ def fill_pod_spec(spec: JsonObject) -> None:
             _fill_volume(volume)
 
 
-def admit_pod(pod: JsonObject, now: datetime) -> None:
+def admit_pod(pod: JsonObject) -> None:
     """Set the further defaults of a new pod, in place: service account, tolerations, first status."""
     spec = pod["spec"]
     spec.setdefault("serviceAccountName", "default")
@@ -50,15 +49,6 @@ def admit_pod(pod: JsonObject, now: datetime) -> None:
     spec.setdefault("preemptionPolicy", "PreemptLowerPriority")
     add_tolerations(spec)
     pod["status"] = {"phase": "Pending", "qosClass": compute_quality_of_service(spec)}
-    if spec.get("schedulingGates"):
-        why = "Scheduling is blocked due to non-empty scheduling gates"
-        pod["status"]["conditions"] = [build_scheduled_condition(now, "False", reason="SchedulingGated", message=why)]
-
-
-def build_scheduled_condition(now: datetime, status: str, **more: str) -> JsonObject:
-    """Return the condition that shows whether a pod has a node."""
-    times = {"lastProbeTime": None, "lastTransitionTime": format_timestamp(now)}
-    return {"type": "PodScheduled", "status": status, **times, **more}
 
 
 def add_tolerations(spec: JsonObject) -> None:

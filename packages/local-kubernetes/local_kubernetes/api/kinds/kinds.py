@@ -77,28 +77,14 @@ class Kind:
         return f"{self.group}/{version}" if self.group else version
 
 
+_OBJECT_OF_EVENT = ("apiVersion", "fieldPath", "kind", "name", "namespace", "resourceVersion", "uid")
 _EVENT_FIELDS = (
-    "involvedObject.apiVersion",
-    "involvedObject.fieldPath",
-    "involvedObject.kind",
-    "involvedObject.name",
-    "involvedObject.namespace",
-    "involvedObject.resourceVersion",
-    "involvedObject.uid",
-    "reason",
-    "reportingComponent",
-    "source",
-    "type",
+    *(f"involvedObject.{name}" for name in _OBJECT_OF_EVENT),
+    *("reason", "reportingComponent", "source", "type"),
 )
 _POD_FIELDS = (
-    "spec.hostNetwork",
-    "spec.nodeName",
-    "spec.restartPolicy",
-    "spec.schedulerName",
-    "spec.serviceAccountName",
-    "status.nominatedNodeName",
-    "status.phase",
-    "status.podIP",
+    *(f"spec.{name}" for name in ("hostNetwork", "nodeName", "restartPolicy", "schedulerName", "serviceAccountName")),
+    *(f"status.{name}" for name in ("nominatedNodeName", "phase", "podIP")),
 )
 _RBAC = "rbac.authorization.k8s.io"
 

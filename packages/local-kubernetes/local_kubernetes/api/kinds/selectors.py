@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from .documents import get_text, parse_whole_number
+from .documents import get_text
 from .kinds import Kind
 from .status import build_bad_request
 
@@ -20,7 +20,7 @@ class Selector(Protocol):
 
 @dataclass(frozen=True)
 class LabelRequirement:
-    """One requirement on a label: `operator` is `in`, `notin`, `exists`, `absent`, `gt` or `lt`."""
+    """One requirement on a label: `operator` is `in`, `notin`, `exists` or `absent`."""
 
     key: str
     operator: str
@@ -35,9 +35,7 @@ class LabelRequirement:
             return value is None
         if self.operator == "in":
             return value in self.values
-        if self.operator == "notin":
-            return value not in self.values
-        return value is not None and _compare(value, self.operator, next(iter(self.values)))
+        return value not in self.values
 
 
 @dataclass(frozen=True)
@@ -84,7 +82,7 @@ class FieldSelector:
 
 _KEY = r"[A-Za-z0-9](?:[A-Za-z0-9._/-]*[A-Za-z0-9])?"
 _VALUE = r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?"
-_COMPARISON = re.compile(rf"({_KEY})\s*(==|=|!=|>|<)\s*({_VALUE})?\s*")
+_COMPARISON = re.compile(rf"({_KEY})\s*(==|=|!=)\s*({_VALUE})?\s*")
 _MEMBERSHIP = re.compile(rf"({_KEY})\s+(in|notin)\s*\(([^()]*)\)\s*")
 _PRESENCE = re.compile(rf"(!?)\s*({_KEY})\s*")
 
@@ -189,35 +187,13 @@ def _build_membership(matched: re.Match[str]) -> LabelRequirement:
 
 
 def _build_comparison(matched: re.Match[str]) -> LabelRequirement:
-    operators = {"=": "in", "==": "in", "!=": "notin", ">": "gt", "<": "lt"}
-    operator = operators[matched[2]]
     value = matched[3] or ""
     _check_lengths(matched[1], [value])
-    if operator in ("gt", "lt") and not _is_number(value):
-        raise build_bad_request(
-            f"unable to parse requirement: values[0][{matched[1]}]: Invalid value: "
-            f"\"{value}\": for 'Gt', 'Lt' operators, the value must be an integer"
-        )
-    return LabelRequirement(matched[1], operator, frozenset((value,)))
+    return LabelRequirement(matched[1], "notin" if matched[2] == "!=" else "in", frozenset((value,)))
 
 
 def _build_presence(matched: re.Match[str]) -> LabelRequirement:
     return LabelRequirement(matched[2], "absent" if matched[1] else "exists")
-
-
-def _is_number(text: str) -> bool:
-    try:
-        parse_whole_number(text)
-    except ValueError:
-        return False
-    return True
-
-
-def _compare(value: str, operator: str, bound: str) -> bool:
-    if not _is_number(value):
-        return False
-    number = int(value)
-    return number > int(bound) if operator == "gt" else number < int(bound)
 
 
 def _build_parse_error(text: str, position: int) -> Exception:

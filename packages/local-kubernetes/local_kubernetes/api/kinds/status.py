@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from .kinds import Kind
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from .documents import JsonObject
-    from .kinds import Kind
 
 
 class ApiStatusError(Exception):
@@ -99,10 +100,7 @@ def build_invalid(kind: Kind, name: str, causes: Sequence[Cause]) -> ApiStatusEr
 
 def build_invalid_options(kind: str, causes: Sequence[Cause]) -> ApiStatusError:
     """Return 422: the options of a request are not valid; `kind` is that of the options, such as `ListOptions`."""
-    sentences = [f"{cause.field}: {cause.message}" for cause in causes]
-    text = sentences[0] if len(sentences) == 1 else "[" + ", ".join(sentences) + "]"
-    details = {"group": "meta.k8s.io", "kind": kind, "causes": [cause.build_document() for cause in causes]}
-    return ApiStatusError(422, "Invalid", f'{kind}.meta.k8s.io "" is invalid: {text}', details)
+    return build_invalid(Kind("meta.k8s.io", "", kind), "", causes)
 
 
 def build_forbidden(kind: Kind, name: str, why: str, causes: Sequence[Cause] = ()) -> ApiStatusError:

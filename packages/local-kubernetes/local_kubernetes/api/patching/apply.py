@@ -152,7 +152,6 @@ _ALWAYS_THERE: Mapping[tuple[str, str], JsonObject] = {
     kinds.STATEFUL_SETS.key: {
         "spec": {"updateStrategy": {}, "template": {"metadata": {}, "spec": {"containers": None}}},
     },
-    kinds.NETWORK_POLICIES.key: {"spec": {"podSelector": {}}},
     kinds.PERSISTENT_VOLUME_CLAIMS.key: {"spec": {"resources": {}}},
     kinds.EVENTS.key: {
         "source": {},

@@ -3,7 +3,7 @@
 import base64
 import binascii
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeVar
 from urllib.parse import unquote
@@ -194,13 +194,13 @@ def parse_list_options(query: Query, kind: Kind) -> ListOptions:
     """Read the options of a list or watch request.
 
     Raises:
-        ApiStatusError: 400 for invalid selectors, numbers and versions; 422 for options that exclude each other.
+        ApiStatusError: 400 for invalid selectors, numbers and versions.
     """
     version = query.get("resourceVersion", "")
     if version and not _is_version(version):
         detail = f'resourceVersion: Invalid value: "{version}": must be a whole number'
         raise ApiStatusError(500, "", detail) if _parse_flag(query, "watch") else build_bad_request(detail)
-    options = ListOptions(
+    return ListOptions(
         labels=_parse_if_given(query.get("labelSelector"), parse_label_selector),
         fields=_parse_if_given(query.get("fieldSelector"), lambda text: parse_field_selector(text, kind)),
         limit=_parse_number(query, "limit") or 0,
@@ -212,8 +212,6 @@ def parse_list_options(query: Query, kind: Kind) -> ListOptions:
         initial_events=_parse_flag(query, "sendInitialEvents"),
         timeout_seconds=_parse_number(query, "timeoutSeconds"),
     )
-    _check_list_options(options)
-    return options
 
 
 def encode_continuation(version: int, start: tuple[str, str]) -> str:
@@ -234,45 +232,6 @@ def decode_continuation(token: str) -> tuple[int, tuple[str, str]]:
         return int(content["rv"]), (str(namespace), str(name))
     except (binascii.Error, ValueError, KeyError, TypeError) as error:
         raise build_bad_request(f"continue key is not valid: {error}") from error
-
-
-def _check_list_options(options: ListOptions) -> None:
-    causes = list(_find_version_causes(options))
-    if causes:
-        raise build_invalid_options("ListOptions", causes)
-
-
-def _find_version_causes(options: ListOptions) -> Iterator[Cause]:
-    """Return the errors in the combination of version, match, watch and initial events."""
-    match = options.version_match
-
-    def build_cause(field: str, why: str) -> Cause:
-        return Cause(field, f"Forbidden: {why}", "FieldValueForbidden")
-
-    if options.watch and options.continuation:
-        yield build_cause("continue", "continue is forbidden for watch")
-    if options.initial_events and not options.watch:
-        yield build_cause("sendInitialEvents", "sendInitialEvents is forbidden for list")
-        return
-    if options.initial_events and match != "NotOlderThan":
-        yield build_cause(
-            "resourceVersionMatch", "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"
-        )
-    elif options.watch and match and not options.initial_events:
-        yield build_cause(
-            "resourceVersionMatch", "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided"
-        )
-    elif not options.watch and match and not options.resource_version:
-        yield build_cause(
-            "resourceVersionMatch", "resourceVersionMatch is forbidden unless resourceVersion is provided"
-        )
-    elif match == "Exact" and options.resource_version == "0":
-        yield build_cause("resourceVersionMatch", 'resourceVersionMatch "exact" is forbidden for resourceVersion "0"')
-    supported = ("NotOlderThan",) if options.watch else ("Exact", "NotOlderThan", "")
-    if match and match not in supported:
-        listed = ", ".join(f'"{item}"' for item in supported)
-        detail = f'Unsupported value: "{match}": supported values: {listed}'
-        yield Cause("resourceVersionMatch", detail, "FieldValueNotSupported")
 
 
 def _find_dry_run_causes(value: str | None) -> list[Cause]:

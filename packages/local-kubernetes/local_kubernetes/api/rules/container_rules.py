@@ -7,7 +7,6 @@ from typing import Any
 from ..kinds.status import Cause
 from .reference_rules import find_field_causes, find_resource_causes
 from .resource_rules import find_resources_causes
-from .restart_rules import find_restart_causes
 from .rules import (
     build_duplicate_cause,
     build_invalid_cause,
@@ -25,8 +24,11 @@ from .rules import (
 Spec = Mapping[str, Any]
 
 PROTOCOLS = ("SCTP", "TCP", "UDP")
-_PULL_POLICIES = ("Always", "IfNotPresent", "Never")
-_MESSAGE_POLICIES = ("File", "FallbackToLogsOnError")
+_CHOICES: Mapping[str, tuple[str, ...]] = {
+    "imagePullPolicy": ("Always", "IfNotPresent", "Never"),
+    "restartPolicy": ("Always", "Never", "OnFailure"),
+    "terminationMessagePolicy": ("File", "FallbackToLogsOnError"),
+}
 _SOURCES = ("fieldRef", "resourceFieldRef", "configMapKeyRef", "secretKeyRef", "fileKeyRef")
 _VARIABLE = re.compile(r"[ -<>-~]+")
 _VARIABLE_RULE = "a valid environment variable name must consist only of printable ASCII characters other than '='"
@@ -41,7 +43,6 @@ def find_containers_causes(spec: Spec, place: str) -> Iterator[Cause]:
             yield from find_name_causes(name, f"{here}.name", names)
             names.append(name)
             yield from _find_container_causes(spec, container, here)
-            yield from find_restart_causes(container, here)
 
 
 def _find_container_causes(spec: Spec, container: Spec, place: str) -> Iterator[Cause]:
@@ -50,11 +51,9 @@ def _find_container_causes(spec: Spec, container: Spec, place: str) -> Iterator[
         yield build_required_cause(f"{place}.image")
     elif image != image.strip():
         yield build_invalid_cause(f"{place}.image", image, "must not have leading or trailing whitespace")
-    if container.get("imagePullPolicy"):
-        yield from find_choice_causes(container["imagePullPolicy"], _PULL_POLICIES, f"{place}.imagePullPolicy")
-    if container.get("terminationMessagePolicy"):
-        policy = container["terminationMessagePolicy"]
-        yield from find_choice_causes(policy, _MESSAGE_POLICIES, f"{place}.terminationMessagePolicy")
+    for field, choices in _CHOICES.items():
+        if container.get(field):
+            yield from find_choice_causes(container[field], choices, f"{place}.{field}")
     yield from _find_ports_causes(container, f"{place}.ports")
     for index, variable in enumerate(container.get("env") or []):
         yield from _find_variable_causes(variable, f"{place}.env[{index}]")

@@ -37,46 +37,15 @@ def _fill_priority_class(document: JsonObject) -> None:
     document.setdefault("preemptionPolicy", "PreemptLowerPriority")
 
 
-def _fill_network_policy(document: JsonObject) -> None:
-    spec = document.setdefault("spec", {})
-    spec.setdefault("podSelector", {})
-    if not spec.get("policyTypes"):
-        spec["policyTypes"] = ["Ingress", "Egress"] if spec.get("egress") else ["Ingress"]
-
-
 def _fill_claim(document: JsonObject) -> None:
     document.setdefault("spec", {}).setdefault("volumeMode", "Filesystem")
 
 
-def _fill_autoscaler(document: JsonObject) -> None:
-    spec = document.setdefault("spec", {})
-    spec.setdefault("minReplicas", 1)
-    target = {"type": "Utilization", "averageUtilization": 80}
-    if not spec.get("metrics"):
-        spec["metrics"] = [{"type": "Resource", "resource": {"name": "cpu", "target": target}}]
-
-
-def _fill_binding(document: JsonObject) -> None:
-    document.setdefault("roleRef", {}).setdefault("apiGroup", kinds.ROLES.group)
-    for subject in document.get("subjects") or []:
-        if subject.get("kind") in ("Group", "User"):
-            subject.setdefault("apiGroup", kinds.ROLES.group)
-
-
-def _fill_ingress(document: JsonObject) -> None:
-    document.setdefault("spec", {})
-
-
 FILLERS: Mapping[tuple[str, str], Callable[[JsonObject], None]] = {
-    kinds.CLUSTER_ROLE_BINDINGS.key: _fill_binding,
     kinds.EVENTS.key: _fill_event,
-    kinds.HORIZONTAL_POD_AUTOSCALERS.key: _fill_autoscaler,
-    kinds.INGRESSES.key: _fill_ingress,
     kinds.NAMESPACES.key: _fill_namespace,
-    kinds.NETWORK_POLICIES.key: _fill_network_policy,
     kinds.PERSISTENT_VOLUME_CLAIMS.key: _fill_claim,
     kinds.PRIORITY_CLASSES.key: _fill_priority_class,
-    kinds.ROLE_BINDINGS.key: _fill_binding,
     kinds.SERVICES.key: _fill_service,
 }
 """The function that completes a document in place, by kind."""

@@ -12,7 +12,6 @@ from .rules import (
     build_required_cause,
     find_choice_causes,
     find_config_key_problems,
-    find_label_problems,
     find_labels_causes,
     find_natural_causes,
 )
@@ -43,16 +42,7 @@ def find_stateful_set_causes(spec: Part) -> Iterator[Cause]:
         detail = "must be 'OrderedReady' or 'Parallel'"
         yield build_invalid_cause("spec.podManagementPolicy", spec["podManagementPolicy"], detail)
     yield from _find_strategy_causes(spec.get("updateStrategy") or {})
-    yield from find_natural_causes(spec.get("minReadySeconds") or 0, "spec.minReadySeconds")
     yield from find_natural_causes((spec.get("ordinals") or {}).get("start") or 0, "spec.ordinals.start")
-    if spec.get("serviceName"):
-        yield from (
-            build_invalid_cause("spec.serviceName", spec["serviceName"], why)
-            for why in find_label_problems(spec["serviceName"])
-        )
-    for field, policy in (spec.get("persistentVolumeClaimRetentionPolicy") or {}).items():
-        place = f"spec.persistentVolumeClaimRetentionPolicy.{field}"
-        yield from find_choice_causes(policy, ("Retain", "Delete"), place)
 
 
 def _find_strategy_causes(strategy: Part) -> Iterator[Cause]:

@@ -2,18 +2,14 @@
 
 import re
 import secrets
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Any
 from uuid import uuid4
 
 from ..kinds.documents import JsonObject, format_timestamp
 from ..kinds.kinds import (
-    CUSTOM_RESOURCE_DEFINITIONS,
-    EVENTS,
-    LEASES,
     NAMESPACES,
-    POD_DISRUPTION_BUDGETS,
     PODS,
     SERVICES,
     Kind,
@@ -28,7 +24,6 @@ _NAMED_BY_LABELS = (NAMESPACES.key, SERVICES.key)
 _MAX_GENERATED_PREFIX = 58
 _MAX_ANNOTATION_BYTES = 256 * 1024
 _STANDARD_FINALIZERS = frozenset({"foregroundDeletion", "kubernetes", "orphan"})
-_FREE_FINALIZERS = frozenset(kind.key for kind in (CUSTOM_RESOURCE_DEFINITIONS, EVENTS, LEASES, POD_DISRUPTION_BUDGETS))
 _KEPT_ON_UPDATE = (
     "uid",
     "creationTimestamp",
@@ -197,24 +192,13 @@ def _find_label_causes(metadata: Mapping[str, Any]) -> list[Cause]:
 
 def _find_finalizer_causes(kind: Kind, metadata: Mapping[str, Any]) -> list[Cause]:
     causes = []
-    free = kind.custom or kind.key in _FREE_FINALIZERS
     for index, finalizer in enumerate(metadata.get("finalizers") or []):
         problems = find_qualified_name_problems(finalizer)
         causes += [invalid_value("metadata.finalizers", finalizer, why) for why in problems]
-        if not free and not problems and _is_bare(finalizer):
+        if not kind.custom and not problems and _is_bare(finalizer):
             detail = "name is neither a standard finalizer name nor is it fully qualified"
             causes.append(invalid_value(f"metadata.finalizers[{index}]", finalizer, detail))
     return causes
-
-
-def find_finalizer_warnings(metadata: Mapping[str, Any], was: Mapping[str, Any]) -> Iterator[str]:
-    """Return the warnings about finalizers that a custom resource did not have before."""
-    for finalizer in metadata.get("finalizers") or []:
-        if _is_bare(finalizer) and finalizer not in (was.get("finalizers") or []):
-            yield (
-                f'metadata.finalizers: "{finalizer}": prefer a domain-qualified finalizer name to avoid accidental '
-                "conflicts with other finalizer writers"
-            )
 
 
 def _is_bare(finalizer: str) -> bool:

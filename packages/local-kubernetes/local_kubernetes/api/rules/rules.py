@@ -3,7 +3,6 @@
 import json
 import re
 from collections.abc import Collection, Iterable, Iterator
-from ipaddress import ip_address
 
 from ..kinds.status import Cause
 
@@ -51,11 +50,6 @@ def build_required_cause(place: str, why: str = "") -> Cause:
 def build_forbidden_cause(place: str, why: str) -> Cause:
     """Return the error of a value that is not allowed."""
     return Cause(place, f"Forbidden: {why}", "FieldValueForbidden")
-
-
-def build_too_many_cause(place: str, found: int, most: int) -> Cause:
-    """Return the error of a list that is too long."""
-    return Cause(place, f"Too many: {found}: must have at most {most} items", "FieldValueTooMany")
 
 
 def build_duplicate_cause(place: str, value: object) -> Cause:
@@ -106,14 +100,6 @@ def find_mode_causes(mode: int | None, place: str) -> Iterator[Cause]:
     """Return the errors in the mode of a file."""
     if mode is not None and not 0 <= mode <= _LARGEST_MODE:
         yield build_invalid_cause(place, mode, "must be a number between 0 and 0777 (octal), both inclusive")
-
-
-def find_address_causes(address: str, place: str) -> Iterator[Cause]:
-    """Return the errors in an IP address."""
-    try:
-        ip_address(address)
-    except ValueError:
-        yield build_invalid_cause(place, address, "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)")
 
 
 def find_inner_path_causes(path: str, place: str, *, reserved: bool = False) -> Iterator[Cause]:

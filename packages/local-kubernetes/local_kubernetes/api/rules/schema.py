@@ -10,6 +10,7 @@ from typing import Any
 
 from ..kinds.documents import copy_json
 from ..kinds.status import Cause
+from ..kinds.types import get_schema
 from .patterns import compile_pattern
 
 Schema = Mapping[str, Any]
@@ -18,25 +19,6 @@ _PRESERVES = "x-kubernetes-preserve-unknown-fields"
 _EMBEDDED = "x-kubernetes-embedded-resource"
 _INT_OR_STRING = "x-kubernetes-int-or-string"
 _OBJECT_KEYS = frozenset({"apiVersion", "kind", "metadata"})
-_METADATA_KEYS = frozenset(
-    {
-        "annotations",
-        "creationTimestamp",
-        "deletionGracePeriodSeconds",
-        "deletionTimestamp",
-        "finalizers",
-        "generateName",
-        "generation",
-        "labels",
-        "managedFields",
-        "name",
-        "namespace",
-        "ownerReferences",
-        "resourceVersion",
-        "selfLink",
-        "uid",
-    }
-)
 _NOWHERE = "<nil>"
 
 
@@ -112,7 +94,8 @@ def _find_unknown_metadata(document: Mapping[str, Any], *, remove: bool) -> Iter
     metadata = document.get("metadata")
     if not isinstance(metadata, dict):
         return
-    for key in [key for key in metadata if key not in _METADATA_KEYS]:
+    known = get_schema("meta.v1.ObjectMeta")["properties"]
+    for key in [key for key in metadata if key not in known]:
         if remove:
             del metadata[key]
         yield f"metadata.{key}"

@@ -5,9 +5,7 @@ from typing import Any
 
 from ..kinds.status import Cause
 from .rules import (
-    build_forbidden_cause,
     build_required_cause,
-    find_address_causes,
     find_choice_causes,
     find_labels_causes,
     find_name_causes,
@@ -18,7 +16,6 @@ from .rules import (
 
 _TYPES = ("ClusterIP", "ExternalName", "LoadBalancer", "NodePort")
 _PROTOCOLS = ("SCTP", "TCP", "UDP")
-_OPEN_TYPES = ("LoadBalancer", "NodePort")
 
 
 def find_service_causes(spec: Mapping[str, Any]) -> Iterator[Cause]:
@@ -30,11 +27,6 @@ def find_service_causes(spec: Mapping[str, Any]) -> Iterator[Cause]:
     elif external:
         yield from find_subdomain_causes(spec["externalName"].removesuffix("."), "spec.externalName")
     yield from find_labels_causes((spec.get("selector") or {}).items(), "spec.selector")
-    yield from find_choice_causes(spec["sessionAffinity"], ("ClientIP", "None"), "spec.sessionAffinity")
-    if not external and spec.get("clusterIP") not in (None, "", "None"):
-        yield from find_address_causes(spec["clusterIP"], "spec.clusterIPs[0]")
-    for index, address in enumerate(spec.get("externalIPs") or []):
-        yield from find_address_causes(address, f"spec.externalIPs[{index}]")
     yield from _find_ports_causes(spec, external=external)
 
 
@@ -49,8 +41,6 @@ def _find_ports_causes(spec: Mapping[str, Any], *, external: bool) -> Iterator[C
         if name or len(ports) > 1:
             yield from find_name_causes(name, f"{place}.name", names)
         names.append(name)
-        if port.get("nodePort") and spec["type"] not in _OPEN_TYPES:
-            yield build_forbidden_cause(f"{place}.nodePort", f"may not be used when `type` is '{spec['type']}'")
         yield from find_port_causes(port.get("port") or 0, f"{place}.port")
         yield from find_named_port_causes(port.get("targetPort") or 0, f"{place}.targetPort")
         yield from find_choice_causes(port["protocol"], _PROTOCOLS, f"{place}.protocol")

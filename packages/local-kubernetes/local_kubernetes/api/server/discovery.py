@@ -27,15 +27,6 @@ _VERBS = ["create", "delete", "deletecollection", "get", "list", "patch", "updat
 _STATUS_VERBS = ["get", "patch", "update"]
 
 
-def list_paths(kinds: KindRegistry) -> JsonObject:
-    """Return the answer to `/`: the served paths."""
-    found = {"/api", "/api/v1", "/apis", "/healthz", "/livez", "/openapi/v2", "/openapi/v3", "/readyz", "/version"}
-    for name, version in list_group_versions(kinds):
-        if name:
-            found |= {f"/apis/{name}", f"/apis/{name}/{version}"}
-    return {"paths": sorted(found)}
-
-
 def list_api_versions(address: str) -> JsonObject:
     """Return the answer to `/api`."""
     return {

@@ -17,31 +17,6 @@ _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d([.,]\d+)?(Z|[+-]\d\d:\d\d)",
 _PULLING = {"ErrImagePull": "image can't be pulled", "ImagePullBackOff": "trying and failing to pull image"}
 
 
-class PodLogs(Protocol):
-    """The source of the logs of pods."""
-
-    async def read(
-        self,
-        namespace: str,
-        pod: str,
-        container: str,
-        *,
-        follow: bool,
-        tail_lines: int | None,
-        since_time: datetime | None,
-        since_seconds: int | None,
-        timestamps: bool,
-        limit_bytes: int | None,
-        previous: bool,
-    ) -> AsyncIterator[bytes]:
-        """Open the log of a container that has started.
-
-        Raises:
-            ApiStatusError: The log does not exist.
-        """
-        ...
-
-
 @dataclass(frozen=True)
 class LogOptions:
     """The requested part of a container's log; the fields are those of Kubernetes' PodLogOptions."""
@@ -54,6 +29,18 @@ class LogOptions:
     since_time: datetime | None = None
     since_seconds: int | None = None
     limit_bytes: int | None = None
+
+
+class PodLogs(Protocol):
+    """The source of the logs of pods."""
+
+    async def read(self, namespace: str, pod: str, container: str, options: LogOptions) -> AsyncIterator[bytes]:
+        """Open the log of a container that has started.
+
+        Raises:
+            ApiStatusError: The log does not exist.
+        """
+        ...
 
 
 def parse_log_options(pod: str, query: Mapping[str, str]) -> LogOptions:

@@ -65,7 +65,6 @@ def create(
     if served.kind.custom and served.kind.status:
         document.pop("status", None)
     admission.admit(served, document)
-    options.warnings.extend(admission.find_warnings(served.kind, document))
     apply.record_update(served, None, document, options.manager, None)
     admission.admit_new(store, served, namespace, document)
     created = store.create(served.kind, namespace, document, dry_run=options.dry_run)
@@ -159,7 +158,6 @@ def change_object(
         if subresource != "status" or served.schema is not None:
             admission.admit(served, document)
         if subresource != "status":
-            options.warnings.extend(admission.find_warnings(served.kind, document, current))
             admission.check_update(served.kind, current, document)
         if tracked:
             apply.record_update(served, current, document, options.manager, subresource)
@@ -188,7 +186,6 @@ def _apply(
         _check_no_object_is_meant(served, metadata, name)
         document = copy_json(value)
         admission.admit(served, document)
-        options.warnings.extend(admission.find_warnings(served.kind, document))
         apply.record_apply(served, document, value, options.manager, None)
         admission.admit_new(store, served, namespace, document)
         created = store.create(served.kind, namespace, document, dry_run=options.dry_run)

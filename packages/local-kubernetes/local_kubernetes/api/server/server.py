@@ -166,8 +166,6 @@ class ApiServer:
 
     def _describe_server(self, path: str) -> JsonObject | None:
         """Return the answer to a request for the server's own information; None for any other request."""
-        if path == "/":
-            return discovery.list_paths(self._kinds)
         if path == "/api":
             return discovery.list_api_versions(self._address)
         if path == "/apis":

@@ -6,8 +6,7 @@ from datetime import UTC, datetime
 
 from aiohttp import web
 
-from ..admission.pods import build_scheduled_condition
-from ..kinds.documents import JsonObject, get_text
+from ..kinds.documents import JsonObject, format_timestamp, get_text
 from ..kinds.kinds import PODS, Kind
 from ..kinds.missing_features import find_missing_subresource
 from ..kinds.status import (
@@ -93,18 +92,7 @@ class SubresourceHandlers:
         if not pod["spec"].get("nodeName"):
             return web.Response(status=204)
         require_started(pod, container, options)
-        pieces = await self._logs.read(
-            request.path.namespace or "",
-            request.name,
-            container,
-            follow=options.follow,
-            tail_lines=options.tail_lines,
-            since_time=options.since_time,
-            since_seconds=options.since_seconds,
-            timestamps=options.timestamps,
-            limit_bytes=options.limit_bytes,
-            previous=options.previous,
-        )
+        pieces = await self._logs.read(request.path.namespace or "", request.name, container, options)
         return await _send_log(request.http, pieces)
 
     async def _bind(self, request: ResourceRequest) -> web.StreamResponse:
@@ -123,7 +111,8 @@ class SubresourceHandlers:
             pod["spec"]["nodeName"] = node
             conditions = pod["status"].get("conditions") or []
             others = [item for item in conditions if item["type"] != "PodScheduled"]
-            pod["status"]["conditions"] = [*others, build_scheduled_condition(datetime.now(UTC), "True")]
+            times = {"lastProbeTime": None, "lastTransitionTime": format_timestamp(datetime.now(UTC))}
+            pod["status"]["conditions"] = [*others, {"type": "PodScheduled", "status": "True", **times}]
             return pod
 
         self._store.update(PODS, *request.place, bind, subresource="binding")

@@ -10,7 +10,7 @@ from ..containers.container import Container
 from ..containers.restoration import begin_anew, give_up, has_begun, restore
 from ..containers.sandbox import Sandbox
 from ..node.node import Node
-from ..node.restarts import ALWAYS, NEVER, ON_FAILURE, restart_policy
+from ..node.restarts import ALWAYS, NEVER, ON_FAILURE, ContainerRestartPolicy
 from ..node.states import ContainerRecord, Waiting
 
 _INITIALIZING = Waiting("PodInitializing")
@@ -153,6 +153,6 @@ class PodContainers:
 def _build_container(
     node: Node, spec: JsonObject, default_policy: str, state: Waiting, *, sidecar: bool = False
 ) -> Container:
-    policy = restart_policy(spec, default_policy)
+    policy = ContainerRestartPolicy(str(spec.get("restartPolicy") or default_policy))
     record = ContainerRecord(str(spec["name"]), str(spec.get("image")), state, sidecar=sidecar, policy=policy)
     return Container(node, spec, record)

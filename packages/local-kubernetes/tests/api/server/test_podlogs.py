@@ -33,6 +33,7 @@ async def test_log_options_are_passed_to_the_kubelet(api: Api, logs: RecordedLog
     await api.get(f"{PODS}/p/log?{query}")
     assert logs.asked[0][2] == "side"
     assert logs.asked[0][3] == {
+        "container": "side",
         "follow": True,
         "tail_lines": 5,
         "since_time": datetime(2026, 1, 1, tzinfo=UTC),

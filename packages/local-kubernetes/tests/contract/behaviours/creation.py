@@ -164,9 +164,6 @@ async def invalid_metadata_is_rejected(api: Conversation, metadata: dict[str, An
 
 @behaviours_of(
     [
-        ("lease", "leases", "coordination.k8s.io/v1", {}),
-        ("disruption budget", "poddisruptionbudgets", "policy/v1", {"spec": {}}),
-        ("custom resource", "things", EXAMPLE, {"apiVersion": EXAMPLE, "kind": "Thing", "spec": {"name": "abc"}}),
         ("secret", "secrets", "v1", {}),
     ]
 )
@@ -302,21 +299,9 @@ async def pod_gets_defaults(api: Conversation) -> None:
 
 
 @behaviour
-async def network_policy_gets_defaults(api: Conversation) -> None:
-    document = {"metadata": {"name": "a"}, "spec": {"podSelector": {}, "egress": [{}]}}
-    await api.post(api.path("networkpolicies", "networking.k8s.io/v1"), document)
-
-
-@behaviour
 async def persistent_volume_claim_gets_defaults(api: Conversation) -> None:
     spec = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
     await api.post(api.path("persistentvolumeclaims"), {"metadata": {"name": "a"}, "spec": spec})
-
-
-@behaviour
-async def disruption_budget_gets_status(api: Conversation) -> None:
-    spec = {"minAvailable": 1, "selector": {"matchLabels": {"a": "b"}}}
-    await api.post(api.path("poddisruptionbudgets", "policy/v1"), {"metadata": {"name": "a"}, "spec": spec})
 
 
 @behaviour

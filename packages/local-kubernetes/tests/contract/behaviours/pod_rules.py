@@ -7,7 +7,6 @@ from contract.conversation import Conversation, Document
 from contract.documents import build_pod
 
 MAIN = {"name": "main", "image": "i:1"}
-EXIT_CODES = {"operator": "In", "values": [42]}
 
 
 def _get_spec(body: Any) -> Any:
@@ -37,10 +36,6 @@ def build_projected(*sources: Document) -> Document:
 
 def build_variable(**fields: Any) -> Document:
     return build_container(env=[fields])
-
-
-def restart_rule(**fields: Any) -> Document:
-    return {"action": "Restart", "exitCodes": EXIT_CODES | fields}
 
 
 def build_resources(**fields: Any) -> Document:
@@ -145,7 +140,6 @@ def build_port(**fields: Any) -> Document:
                 "unicode name": build_variable(name="Ä", value="x"),
                 "dots": build_variable(name="..", value="x"),
                 "null in value": build_variable(name="A", value="a\0b"),
-                "twice": build_container(env=[{"name": "A", "value": "1"}, {"name": "A", "value": "2"}]),
                 "variables none": build_container(envFrom=[{}]),
                 "variables two": build_container(envFrom=[{"configMapRef": {"name": "a"}, "secretRef": {"name": "b"}}]),
                 "variables no name": build_container(envFrom=[{"configMapRef": {}}]),
@@ -238,39 +232,6 @@ def build_port(**fields: Any) -> Document:
                 "name dots upper": {"containers": [MAIN | {"name": "a.B"}]},
                 "imagePullSecrets bad": {"imagePullSecrets": [{"name": "../a"}]},
                 "container name none init": {"initContainers": [{"image": "i"}]},
-            },
-        ),
-        (
-            "restart rules",
-            {
-                "whole": build_container(restartPolicy="Never", restartPolicyRules=[restart_rule()]),
-                "init": build_init_container(
-                    restartPolicy="Never", restartPolicyRules=[restart_rule(operator="NotIn")]
-                ),
-                "no policy": build_container(restartPolicyRules=[restart_rule()]),
-                "always": build_container(restartPolicy="Always", restartPolicyRules=[restart_rule()]),
-                "no action": build_container(
-                    restartPolicy="Never", restartPolicyRules=[{"exitCodes": restart_rule()["exitCodes"]}]
-                ),
-                "unknown action": build_container(
-                    restartPolicy="Never", restartPolicyRules=[restart_rule() | {"action": "Wat"}]
-                ),
-                "all containers": build_container(
-                    restartPolicy="Never",
-                    restartPolicyRules=[restart_rule() | {"action": "RestartAllContainers"}],
-                ),
-                "no codes": build_container(restartPolicy="Never", restartPolicyRules=[{"action": "Restart"}]),
-                "unknown operator": build_container(
-                    restartPolicy="Never", restartPolicyRules=[restart_rule(operator="Wat")]
-                ),
-                "no operator": build_container(restartPolicy="Never", restartPolicyRules=[restart_rule(operator=None)]),
-                "negative value": build_container(
-                    restartPolicy="Never", restartPolicyRules=[restart_rule(values=[-1])]
-                ),
-                "many values": build_container(
-                    restartPolicy="Never", restartPolicyRules=[restart_rule(values=list(range(256)))]
-                ),
-                "many rules": build_container(restartPolicy="Never", restartPolicyRules=[restart_rule()] * 21),
             },
         ),
         (

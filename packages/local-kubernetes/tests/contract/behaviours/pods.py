@@ -59,7 +59,6 @@ def _get_spec(body: Any) -> Any:
         ("toleration of everything", {"tolerations": [{"operator": "Exists"}]}),
         ("security context", {"securityContext": {"runAsUser": 185, "fsGroup": 185}}),
         ("empty lists", {"volumes": [], "initContainers": [], "imagePullSecrets": []}),
-        ("scheduling gate", {"schedulingGates": [{"name": "example.com/g"}]}),
     ]
 )
 async def pod_spec_gets_defaults(api: Conversation, spec: dict[str, Any]) -> None:

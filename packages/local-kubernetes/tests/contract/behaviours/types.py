@@ -160,6 +160,6 @@ async def time_of_event_is_validated(api: Conversation, time: Any) -> None:
 @behaviour
 async def quantities_are_returned_in_canonical_form(api: Conversation) -> None:
     for quantity in QUANTITIES:
-        limits = {"example.com/none": "1", "memory": quantity}
+        limits = {"example.com/none": "1", "cpu": quantity}
         document = build_pod("a", {"containers": [MAIN | {"resources": {"limits": limits}}]})
         await api.post(api.path("pods?dryRun=All"), document, show=_get_resources)

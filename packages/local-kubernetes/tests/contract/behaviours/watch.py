@@ -174,9 +174,6 @@ async def watch_of_custom_resources_from_expired_version_reports_error(api: Conv
 @behaviours_of(
     [
         ("a non-numeric version", "watch=1&resourceVersion=abc"),
-        ("a match", "watch=1&resourceVersion=1&resourceVersionMatch=Exact"),
-        ("initial events without match", "watch=1&sendInitialEvents=true"),
-        ("initial events and exactly a version", "watch=1&sendInitialEvents=true&resourceVersionMatch=Exact"),
         ("a bad selector", "watch=1&labelSelector=%3D%3D"),
     ]
 )

@@ -3,7 +3,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from local_kubernetes.kubelet.node.pod_status import Eviction, build_pod_status, compute_pod_phase
-from local_kubernetes.kubelet.node.restarts import ContainerRestartPolicy, restart_policy
+from local_kubernetes.kubelet.node.restarts import ContainerRestartPolicy
 from local_kubernetes.kubelet.node.states import (
     ContainerRecord,
     Running,
@@ -66,24 +66,6 @@ def test_phase_follows_from_the_policy_of_each_container() -> None:
     restarts, ends = record(BAD, policy="OnFailure"), record(BAD, policy="Never")
     assert compute_pod_phase([], [restarts, ends]) == "Running"
     assert compute_pod_phase([], [record(GOOD, policy="OnFailure"), ends]) == "Failed"
-
-
-@pytest.mark.parametrize(
-    ("policy", "operator", "exit_code", "restarts"),
-    [
-        ("Never", "In", 42, True),
-        ("Never", "In", 1, False),
-        ("Never", "NotIn", 42, False),
-        ("Never", "NotIn", 1, True),
-        ("OnFailure", "In", 1, True),
-        ("OnFailure", "In", 0, False),
-        ("Always", "In", 0, True),
-    ],
-)
-def test_restart_rule_overrides_the_policy(policy: str, operator: str, exit_code: int, restarts: bool) -> None:
-    rule = {"action": "Restart", "exitCodes": {"operator": operator, "values": [42]}}
-    found = restart_policy({"restartPolicy": policy, "restartPolicyRules": [rule]}, "Never")
-    assert found.restarts_after(exit_code) is restarts
 
 
 def test_a_condition_keeps_its_time_until_it_changes() -> None:

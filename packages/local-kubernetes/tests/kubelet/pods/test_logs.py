@@ -3,6 +3,7 @@ import re
 import pytest
 
 from local_kubernetes.api.kinds.status import ApiStatusError
+from local_kubernetes.api.server.podlogs import LogOptions
 
 from kubelet.running_node import RunningNode, build_pod, build_shell
 
@@ -60,7 +61,7 @@ async def test_a_followed_log_ends_with_the_container(node: RunningNode) -> None
     )
     await node.wait_for_output("one")
 
-    pieces = await node.kubelet.read("default", "it", "main", follow=True)
+    pieces = await node.kubelet.read("default", "it", "main", LogOptions(follow=True))
     received = [await anext(pieces)]
     (node.home / "go").touch()
     received += [piece async for piece in pieces]
