@@ -2,14 +2,18 @@
 
 import asyncio
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from airflow_provider_spark_operator.testing.definitions import build_kubeflow_definition
 from tests.cli.process import start_command, wait_for_exit
 
 from contract.conversation import DEADLINE, MERGE_PATCH, Conversation
+from contract.documents import DEFINITIONS
 from control_plane import Server
 
 RBAC = "rbac.authorization.k8s.io/v1"
@@ -19,6 +23,22 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
 }
 _REVIEW = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
 _ROLE = "user"
+
+
+@pytest.fixture
+async def both_groups(server: Server, server_with_definitions: Conversation) -> Conversation:
+    """A conversation with a server that serves the applications of both API groups, and that knows tokens."""
+    conversation = server_with_definitions
+    if server.token is None:
+        pytest.skip("the server of CONTRACT_KUBECONFIG has no token")
+    definition = build_kubeflow_definition()
+    # Kubernetes protects the groups that end with k8s.io.
+    definition["metadata"]["annotations"] = {"api-approved.kubernetes.io": "https://github.com/kubeflow/spark-operator"}
+    reply = await conversation.ask("POST", DEFINITIONS, definition)
+    assert reply.status in (201, 409), reply.body
+    path = conversation.path("sparkapplications", "sparkoperator.k8s.io/v1beta2")
+    await conversation.until(path, lambda reply: reply.status == 200)
+    return conversation
 
 
 @dataclass(frozen=True)
@@ -61,11 +81,13 @@ class User:
         conversation: The requests of an administrator.
         home: The home folder of the user, with a kubeconfig.
         token: The token of the user.
+        is_restricted: Whether the server checks permissions.
     """
 
     conversation: Conversation
     home: Path
     token: str
+    is_restricted: bool = True
 
     async def run(self, *words: str) -> tuple[int | None, str, str]:
         """Run the command line. Return its exit code, stdout and stderr."""
@@ -102,10 +124,19 @@ class User:
                 await asyncio.sleep(0.02)
 
 
-async def create_user(server: Server, conversation: Conversation, home: Path) -> User:
-    """Create a service account with an empty role, and its kubeconfig. The server checks permissions."""
+def use_administrator(server: Server, conversation: Conversation, home: Path) -> User:
+    """Return the administrator of a server that grants everything."""
+    assert server.token is not None
+    write_kubeconfig(home / "kubeconfig", server, conversation.namespace, server.token)
+    return User(conversation, home, server.token, is_restricted=False)
+
+
+async def create_user(
+    server: Server, conversation: Conversation, home: Path, rules: Sequence[Mapping[str, Any]] = ()
+) -> User:
+    """Create a service account with a role of these rules, and its kubeconfig. The server checks permissions."""
     await conversation.create(conversation.path("serviceaccounts"), {"metadata": {"name": "user"}})
-    await conversation.create(conversation.path("roles", RBAC), {"metadata": {"name": _ROLE}, "rules": []})
+    await conversation.create(conversation.path("roles", RBAC), {"metadata": {"name": _ROLE}, "rules": list(rules)})
     binding = {
         "metadata": {"name": "user"},
         "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": _ROLE},

@@ -12,17 +12,15 @@ import yaml
 
 from airflow_provider_spark_operator.cli.base.exit_codes import ExitCode
 from airflow_provider_spark_operator.cli.program.catalogue import VERBS, Section
-from airflow_provider_spark_operator.testing.definitions import build_kubeflow_definition
 from tests.cli.applications.test_forward import fetch, find_address
 from tests.cli.process import read_line, start_command, wait_for_exit
-from tests.contract.access import Permission, User, create_user, write_kubeconfig
+from tests.contract.access import Permission, User, both_groups, create_user, use_administrator
 from tests.contract.test_crds import server_with_definitions
 
 from contract.conversation import MERGE_PATCH, Conversation
-from contract.documents import DEFINITIONS
 from control_plane import Server
 
-__all__ = ["server_with_definitions"]
+__all__ = ["both_groups", "server_with_definitions"]
 
 DOCS = Path(__file__).parents[2] / "docs"
 GROUP = "spark.apache.org/v1"
@@ -146,23 +144,13 @@ async def fill(conversation: Conversation, folder: Path) -> None:
 
 
 @pytest.fixture
-async def user(server: Server, server_with_definitions: Conversation, tmp_path: Path) -> User:
+async def user(server: Server, both_groups: Conversation, tmp_path: Path) -> User:
     """A user without permissions, in a namespace with applications and a cluster. Both API groups are served."""
-    conversation = server_with_definitions
-    if server.token is None:
-        pytest.skip("the server of CONTRACT_KUBECONFIG has no token")
-    definition = build_kubeflow_definition()
-    # Kubernetes protects the groups that end with k8s.io.
-    definition["metadata"]["annotations"] = {"api-approved.kubernetes.io": "https://github.com/kubeflow/spark-operator"}
-    reply = await conversation.ask("POST", DEFINITIONS, definition)
-    assert reply.status in (201, 409), reply.body
-    kubeflow = conversation.path("sparkapplications", "sparkoperator.k8s.io/v1beta2")
-    await conversation.until(kubeflow, lambda reply: reply.status == 200)
+    conversation = both_groups
     await fill(conversation, tmp_path)
     if server.name == "kubernetes":
         return await create_user(server, conversation, tmp_path)
-    write_kubeconfig(tmp_path / "kubeconfig", server, conversation.namespace, server.token)
-    return User(conversation, tmp_path, server.token)
+    return use_administrator(server, conversation, tmp_path)
 
 
 def test_table_has_each_verb_of_a_cluster() -> None:
