@@ -111,13 +111,18 @@ def test_triggerer_replaces_ended_application_of_another_run(cluster: Cluster, i
     assert (cluster.application()["metadata"]["uid"] != before) is replaced
 
 
+async def lose_triggerer(cluster: Cluster, trigger: BaseTrigger) -> str:
+    """Run the trigger until it has submitted, as a triggerer that ends then. Return the uid of its application."""
+    task = await start_trigger(trigger, "Submitted")
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+    return str(cluster.application()["metadata"]["uid"])
+
+
 async def test_another_triggerer_adopts_the_application(cluster: Cluster) -> None:
     cluster.script = stay_submitted
     _, first = start_task()
-    task = await start_trigger(first, "Submitted")
-    task.cancel()
-    await asyncio.gather(task, return_exceptions=True)
-    uid = cluster.application()["metadata"]["uid"]
+    uid = await lose_triggerer(cluster, first)
     _, second = start_task(first.task_instance)
     task = await start_trigger(second, "Submitted")
     await asyncio.to_thread(cluster.play, succeed)
@@ -127,10 +132,7 @@ async def test_another_triggerer_adopts_the_application(cluster: Cluster) -> Non
 async def test_another_triggerer_reports_unseen_failure(cluster: Cluster) -> None:
     cluster.script = stay_submitted
     _, first = start_task()
-    task = await start_trigger(first, "Submitted")
-    task.cancel()
-    await asyncio.gather(task, return_exceptions=True)
-    uid = cluster.application()["metadata"]["uid"]
+    uid = await lose_triggerer(cluster, first)
     await asyncio.to_thread(cluster.play, fail)
     await asyncio.to_thread(cluster.wait_for_end)
     _, second = start_task(first.task_instance)
@@ -153,10 +155,7 @@ async def test_retry_adopts_application_and_cleared_task_replaces_it(
 ) -> None:
     cluster.script = stay_submitted
     _, first = start_task(Traced(1, "a"))
-    task = await start_trigger(first, "Submitted")
-    task.cancel()
-    await asyncio.gather(task, return_exceptions=True)
-    uid = cluster.application()["metadata"]["uid"]
+    uid = await lose_triggerer(cluster, first)
     _, second = start_task(Traced(2, trace_parent))
     task = await start_trigger(second, "Submitted")
     assert (cluster.application()["metadata"]["uid"] == uid) is same
