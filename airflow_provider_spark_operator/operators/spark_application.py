@@ -389,18 +389,8 @@ class SparkApplicationOperator(BaseOperator):
 
             check_dialect(api_version, self.application, known)
         self.start_from_trigger = start_from_trigger and STARTS_IN_TRIGGERER
-        if start_from_trigger and not is_unmapped(self):  # elements of a mapped task start on a worker
-            from .start import build_start_arguments, warn_if_too_many
-
-            # Older versions of Airflow make the same checks, so that the DAG file is valid after an upgrade of Airflow.
-            start_arguments = build_start_arguments(self, self._collect_parameters())
-            if STARTS_IN_TRIGGERER:
-                self.start_trigger_args = start_arguments
-                warn_if_too_many(self.get_dag())
-        if start_from_trigger and not STARTS_IN_TRIGGERER:
-            effect = "a worker submits the application, and then the task defers"
-            warn_too_old("start_from_trigger", effect, self.task_id)
-            self.deferrable = True
+        if start_from_trigger:
+            self._prepare_start()
         checks.check_unless_template(name, partial(find_name_problem, identity=APPLICATION_IDENTITY))
         checks.check_unless_template(namespace, find_namespace_problem)
         checks.check_unless_template(upload_to, partial(find_folder_problem, "upload_to"))
@@ -455,6 +445,23 @@ class SparkApplicationOperator(BaseOperator):
         """Delete the application if a user has stopped the task, but not if the worker is drained."""
         if self._run is not None and self.delete_on_kill:
             self._run.stop()
+
+    def _prepare_start(self) -> None:
+        """Let the triggerer start the task. On an older Airflow, a worker starts the task, which then defers.
+
+        Older versions of Airflow make the same checks, so that the DAG file is valid after an upgrade of Airflow.
+        """
+        if not is_unmapped(self):  # elements of a mapped task start on a worker
+            from .start import build_start_arguments, warn_if_too_many
+
+            start_arguments = build_start_arguments(self, self._collect_parameters())
+            if STARTS_IN_TRIGGERER:
+                self.start_trigger_args = start_arguments
+                warn_if_too_many(self.get_dag())
+        if not STARTS_IN_TRIGGERER:
+            effect = "a worker submits the application, and then the task defers"
+            warn_too_old("start_from_trigger", effect, self.task_id)
+            self.deferrable = True
 
     def _start_run(self, context: Context) -> "ApplicationRun":
         from .spark_application_runtime import ApplicationRun

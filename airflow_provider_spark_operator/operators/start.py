@@ -50,7 +50,7 @@ def warn_if_too_many(dag: DAG | None) -> None:
             f"DAG {dag.dag_id} has {number} or more tasks with start_from_trigger=True among {len(dag.tasks)} tasks. "
             "Airflow sends the whole DAG to the triggerer for each of them, which can stop the heartbeat of the "
             "triggerer. Use deferrable=True instead, or divide the DAG",
-            stacklevel=4,
+            stacklevel=5,
         )
 
 
