@@ -96,7 +96,7 @@ class Scene:
     def set_driver(self, story: str, **modifiers: Any) -> None:
         """Replace the current driver with a pod in the situation `story`. A deletion in progress continues."""
         before = self.pods[self.attempt]["metadata"]
-        pod = build_driver_pod(story, **modifiers)
+        pod = build_driver_pod(story, **{"name": before["name"], **modifiers})
         for key in ("deletionTimestamp", "deletionGracePeriodSeconds"):
             if key in before:
                 pod["metadata"][key] = before[key]
@@ -198,7 +198,7 @@ class Scene:
             if self.queue is not None:
                 self.queue.check_admission(application)
             self.created.append(attempt_id)
-            self.pods[attempt_id] = build_driver_pod("pending")
+            self.pods[attempt_id] = build_driver_pod("pending", name=f"pi-{attempt_id}-driver")
         return Created()
 
     def add_finalizer(self, application: SparkApplication) -> None:
