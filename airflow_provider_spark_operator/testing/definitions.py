@@ -1,9 +1,28 @@
 """The parts of the CustomResourceDefinition of Kubeflow's SparkApplication that tests depend on."""
 
+from typing import Final
+
 from ..core.dialects import kubeflow
 from ..core.kubernetes.json_object import JsonObject
 
-_ROLE: JsonObject = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+_OPEN: Final[JsonObject] = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+_SPEC: Final[JsonObject] = _OPEN | {
+    "required": ["driver", "executor", "mainApplicationFile", "sparkVersion", "type"],
+    "properties": {
+        "type": {"type": "string", "enum": ["Java", "Python", "Scala", "R"]},
+        "sparkVersion": {"type": "string"},
+        "mainApplicationFile": {"type": "string"},
+        "mode": {"type": "string", "enum": ["cluster", "client"]},
+        "driver": _OPEN,
+        "executor": _OPEN,
+    },
+}
+_SCHEMA: Final[JsonObject] = {
+    "type": "object",
+    "required": ["metadata", "spec"],
+    "properties": {"metadata": {"type": "object"}, "spec": _SPEC, "status": _OPEN},
+}
+_NAMES: Final[JsonObject] = {"kind": "SparkApplication", "plural": "sparkapplications", "shortNames": ["sparkapp"]}
 
 
 def build_kubeflow_definition() -> JsonObject:
@@ -11,55 +30,19 @@ def build_kubeflow_definition() -> JsonObject:
 
     All other fields are accepted unchecked.
     """
-    spec = {
-        "type": "object",
-        "x-kubernetes-preserve-unknown-fields": True,
-        "required": ["driver", "executor", "mainApplicationFile", "sparkVersion", "type"],
-        "properties": {
-            "type": {"type": "string", "enum": ["Java", "Python", "Scala", "R"]},
-            "sparkVersion": {"type": "string"},
-            "mainApplicationFile": {"type": "string"},
-            "mode": {"type": "string", "enum": ["cluster", "client"]},
-            "driver": _ROLE,
-            "executor": _ROLE,
-        },
-    }
-    status = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    versions = [
+        {
+            "name": version,
+            "served": True,
+            "storage": version == kubeflow.VERSIONS[0],
+            "subresources": {"status": {}},
+            "schema": {"openAPIV3Schema": _SCHEMA},
+        }
+        for version in kubeflow.VERSIONS
+    ]
     return {
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",
         "metadata": {"name": f"sparkapplications.{kubeflow.GROUP}"},
-        "spec": {
-            "group": kubeflow.GROUP,
-            "scope": "Namespaced",
-            "names": {
-                "kind": "SparkApplication",
-                "listKind": "SparkApplicationList",
-                "plural": "sparkapplications",
-                "singular": "sparkapplication",
-                "shortNames": ["sparkapp"],
-            },
-            "versions": [
-                {
-                    "name": version,
-                    "served": True,
-                    "storage": version == kubeflow.VERSIONS[0],
-                    "subresources": {"status": {}},
-                    "schema": {
-                        "openAPIV3Schema": {
-                            "type": "object",
-                            "required": ["metadata", "spec"],
-                            "properties": {
-                                "apiVersion": {"type": "string"},
-                                "kind": {"type": "string"},
-                                "metadata": {"type": "object"},
-                                "spec": spec,
-                                "status": status,
-                            },
-                        }
-                    },
-                }
-                for version in kubeflow.VERSIONS
-            ],
-        },
+        "spec": {"group": kubeflow.GROUP, "scope": "Namespaced", "names": _NAMES, "versions": versions},
     }
