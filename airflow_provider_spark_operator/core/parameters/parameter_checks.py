@@ -18,6 +18,7 @@ from . import parameter_types as types
 from .arguments import FILE_EXTENSIONS, advise_suffix
 from .pending import Pending, is_pending
 from .validators import (
+    OBJECT,
     Check,
     and_,
     choose,
@@ -164,7 +165,7 @@ def _check_template_file(path: str, value: object) -> list[Problem]:
 
 
 _ANY: Final = instance_of(object, "must be a value")
-_OBJECT: Final = instance_of(Mapping, "must be an object")
+_OBJECT: Final = instance_of(OBJECT, "must be an object")
 _SCALARS: Final = (str, int, float)
 _TEXTS: Final = and_(_OBJECT, each_value(instance_of(_SCALARS, "must be a string")))
 _SCALAR: Final = "must be a string, a number, true or false"
@@ -176,12 +177,12 @@ _MOUNT: Final = {
 }
 _VARIABLE_RULE: Final = "is not a valid name of an environment variable"
 _VARIABLES: Final = and_(
-    instance_of(Mapping, "must be an object that maps environment variables to keys of the Secret"),
+    instance_of(OBJECT, "must be an object that maps environment variables to keys of the Secret"),
     each_key(_is_variable, _VARIABLE_RULE),
     each_value(text(names.is_data_key, "must be a key of a Secret")),
 )
 _SOURCE: Final = and_(
-    satisfies(lambda value: isinstance(value, Mapping) and len(value) == 1, "must be an object with one volume source"),
+    satisfies(lambda value: isinstance(value, OBJECT) and len(value) == 1, "must be an object with one volume source"),
     each_key(lambda name: name in _VOLUME_SOURCES.split() or is_pending(name), "is not a volume source of Kubernetes"),
     each_value(_OBJECT),
 )
@@ -231,7 +232,7 @@ EXCLUSIONS: Final = each_word(re.compile(r"[^:/\s,]+:[^:/\s,]+").fullmatch, "mus
 _AS_JSON: Final = ". Pass None, objects and lists as JSON text, for example json.dumps(value) or {{ value | tojson }}"
 ARGUMENTS: Final = each(instance_of((*_SCALARS, Pending), _SCALAR, _AS_JSON))
 PROPERTIES: Final = and_(
-    instance_of(Mapping, "must be an object of Spark properties"),
+    instance_of(OBJECT, "must be an object of Spark properties"),
     each_key(lambda key: isinstance(key, str), "must be a string: put the names of properties in quotes"),
     each_value(instance_of(_SCALARS, _SCALAR, ". Write a list as a string with commas")),
 )
@@ -254,7 +255,7 @@ TEMPLATE: Final = choose(
     _is_text,
     _check_template_file,
     and_(
-        instance_of(Mapping, "must be an object, or the path of a file"),
+        instance_of(OBJECT, "must be an object, or the path of a file"),
         record(_TEMPLATE),
         follows(_find_template_problem),
     ),

@@ -5,10 +5,10 @@ A parameter may be a template expression, or not be known yet (`PENDING`). It is
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from posixpath import normpath
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from ..kubernetes.names import LABEL_QUEUE_NAME
 from ..kubernetes.problems import Problem
@@ -41,6 +41,10 @@ MEMORY_KEYS: Final = (
     "spark.executor.memory",
     "spark.executor.memoryOverhead",
 )
+
+
+_Entries: TypeAlias = Sequence[Mapping[str, Any]]
+_Problems: TypeAlias = dict[str, Problem]
 
 
 @dataclass(frozen=True)
@@ -241,20 +245,15 @@ class Parameters:
 
     def _find_conflicts(self) -> list[Problem]:
         """Return the names and paths that one pod would get twice. The values have no other problems."""
+        groups = [_list_known_parts(values) for values in (self.secrets, self.config_maps, self.volumes)]
+        variables = _get_parts(self.env_vars, dict)
+        # Most tasks have no conflict, even if each pod gets everything.
+        if not _list_conflicts(variables, *groups):
+            return []
         found: dict[str, Problem] = {}
         for role in (PODS_DRIVER, PODS_EXECUTORS):
-            secrets, config_maps, volumes = (
-                [entry for entry in _list_known_parts(values) if is_in(entry.get("pods") or PODS_ALL, role)]
-                for values in (self.secrets, self.config_maps, self.volumes)
-            )
-            paths = [normpath(entry["path"]) for entry in (*secrets, *config_maps, *volumes) if entry.get("path")]
-            variables = [*_get_parts(self.env_vars, dict), *(name for one in secrets for name in one.get("env") or ())]
-            for path in _list_repeated(paths):
-                found[path] = Problem("", f"secrets, config_maps and volumes mount {path} twice: choose other paths")
-            for name in _list_repeated([entry["name"] for entry in volumes]):
-                found[name] = Problem("volumes", f"{name} is given twice: choose other names")
-            for variable in _list_repeated(variables):
-                found[variable] = Problem("", f"env_vars and secrets set {variable} twice: remove one of them")
+            entries = [[entry for entry in group if is_in(entry.get("pods") or PODS_ALL, role)] for group in groups]
+            found |= _list_conflicts(variables, *entries)
         return list(found.values())
 
     def _find_script_problem(self) -> Problem | None:
@@ -333,7 +332,23 @@ def _list_known_parts(values: Sequence[object] | None) -> list[Mapping[str, Any]
     return [parts for parts, given in zip(known, set_parts, strict=True) if not any(map(is_pending, given))]
 
 
+def _list_conflicts(variables: Iterable[str], secrets: _Entries, config_maps: _Entries, volumes: _Entries) -> _Problems:
+    """Return the problem of each name and path that these entries contain twice."""
+    found: _Problems = {}
+    for path in _list_repeated(
+        [normpath(one["path"]) for one in (*secrets, *config_maps, *volumes) if one.get("path")]
+    ):
+        found[path] = Problem("", f"secrets, config_maps and volumes mount {path} twice: choose other paths")
+    for name in _list_repeated([entry["name"] for entry in volumes]):
+        found[name] = Problem("volumes", f"{name} is given twice: choose other names")
+    for variable in _list_repeated([*variables, *(name for entry in secrets for name in entry.get("env") or ())]):
+        found[variable] = Problem("", f"env_vars and secrets set {variable} twice: remove one of them")
+    return found
+
+
 def _list_repeated(values: Sequence[str]) -> list[str]:
+    if len(set(values)) == len(values):
+        return []
     return [value for value, number in Counter(values).items() if number > 1]
 
 

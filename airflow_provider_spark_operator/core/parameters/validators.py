@@ -19,6 +19,8 @@ Condition: TypeAlias = Callable[[object], object]
 Rule: TypeAlias = Callable[[Mapping[str, Any]], str | None]
 
 _USER: Final = re.compile(r"(?<![^/\s'\"@])[^/\s'\"@]++@")
+# The first check is the faster one, and applies to most values.
+OBJECT: Final = (dict, Mapping)
 _INTEGER: Final = re.compile(r"0|[1-9][0-9]{0,8}")
 
 
@@ -95,7 +97,7 @@ def follows(find_problem: Rule) -> Check:
     """Return a check of parts of an object that depend on each other."""
 
     def check(path: str, value: object) -> list[Problem]:
-        problem = find_problem(value) if isinstance(value, Mapping) else None
+        problem = find_problem(value) if isinstance(value, OBJECT) else None
         return [Problem(path, problem)] if problem else []
 
     return check
@@ -113,10 +115,11 @@ def each(check: Check, message: str = "must be a list") -> Check:
 
 def each_value(check: Check) -> Check:
     """Return a check of each known value of an object."""
+    check = optional(check)
 
     def check_values(path: str, value: object) -> list[Problem]:
-        entries = value.items() if isinstance(value, Mapping) else ()
-        return [one for key, entry in entries for one in optional(check)(f"{path}[{key!r}]", entry)]
+        entries = value.items() if isinstance(value, OBJECT) else ()
+        return [one for key, entry in entries for one in check(f"{path}[{key!r}]", entry)]
 
     return check_values
 
@@ -125,7 +128,7 @@ def each_key(is_valid: Condition, rule: str) -> Check:
     """Return a check of each key of an object. The rule completes the sentence that begins with the key."""
 
     def check(path: str, value: object) -> list[Problem]:
-        wrong = [key for key in value if not is_valid(key)] if isinstance(value, Mapping) else []
+        wrong = [key for key in value if not is_valid(key)] if isinstance(value, OBJECT) else []
         return [Problem(path, f"{key!r} {rule}") for key in wrong]
 
     return check
@@ -147,7 +150,7 @@ def record(checks: Mapping[str, Check], required: Sequence[str] = ()) -> Check:
     known = {name: optional(check) for name, check in checks.items()}
 
     def check(path: str, value: object) -> list[Problem]:
-        parts = value if isinstance(value, Mapping) else {}
+        parts = value if isinstance(value, OBJECT) else {}
         if unknown := [str(name) for name in parts if name not in known]:
             return [Problem(path, f"unknown key {', '.join(unknown)}: the keys are {', '.join(known)}")]
         if missing := [name for name in required if parts.get(name) is None]:
@@ -164,7 +167,7 @@ def group(kind: type[Group], checks: Mapping[str, Check], rule: Rule = lambda _:
 
     def check(path: str, value: object) -> Sequence[Problem]:
         plain = vars(value) if isinstance(value, kind) else value
-        if isinstance(plain, (dict, Mapping)):  # the first check is the faster one, and applies to most values
+        if isinstance(plain, OBJECT):
             return check_parts(path, plain)
         given = f"{type(value).__module__}.{type(value).__name__}".removeprefix("builtins.")
         # A class of another package can have the same name.
