@@ -34,7 +34,7 @@ from ..store.registry import ServedKind
 from ..store.store import Store
 from ..store.watch import Event
 from . import resources
-from .watch_stream import Watch, send_as_lines
+from .watch_stream import Watch, send_as_lines, send_as_messages
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -249,6 +249,8 @@ class ResourceHandlers:
         watch = Watch(self._store, request.presenter, request.path.namespace, options)
         self._watches.add(watch)
         try:
+            if request.http.headers.get("Upgrade", "").lower() == "websocket":
+                return await send_as_messages(request.http, watch)
             return await send_as_lines(request.http, watch)
         finally:
             self._watches.discard(watch)

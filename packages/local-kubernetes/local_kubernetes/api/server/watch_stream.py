@@ -1,4 +1,4 @@
-"""Watches: the events of one, as a stream of lines."""
+"""Watches: the events of one, as a stream of lines or as WebSocket messages."""
 
 import asyncio
 import json
@@ -167,6 +167,37 @@ async def send_as_lines(request: web.Request, watch: Watch) -> web.StreamRespons
     finally:
         await batches.aclose()
     return response
+
+
+async def send_as_messages(request: web.Request, watch: Watch) -> web.WebSocketResponse:
+    """Answer by WebSocket with one message for each event, until one side closes.
+
+    Spark's Kubernetes client watches by WebSocket; without it, drivers see their executors only by polling.
+    """
+    # Clients are on this machine. A heartbeat is not needed, and aiohttp starts its timer again after the end.
+    socket = web.WebSocketResponse()
+    await socket.prepare(request)
+    batches = watch.read_batches()
+
+    async def send() -> None:
+        try:
+            async for frames in batches:
+                for frame in frames:
+                    async with asyncio.timeout(_WRITE_SECONDS):
+                        await socket.send_str(frame.decode())
+        except (TimeoutError, ConnectionError):
+            _cut(request)
+        await socket.close()
+
+    sender = asyncio.create_task(send())
+    try:
+        async for _ in socket:
+            pass  # a watch receives no messages; reading detects that the client has closed
+    finally:
+        sender.cancel()
+        await asyncio.gather(sender, return_exceptions=True)
+        await batches.aclose()
+    return socket
 
 
 def _cut(request: web.Request) -> None:

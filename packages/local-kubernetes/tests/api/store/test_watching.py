@@ -2,6 +2,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import aclosing
 
+import aiohttp
 import pytest
 
 from local_kubernetes.api.kinds.kinds import CONFIG_MAPS as CONFIG_MAP_KIND
@@ -157,6 +158,30 @@ async def test_a_table_can_be_watched(api: Api) -> None:
         tables = [(await response.content.readline()).decode() for _ in range(2)]
     assert '"columnDefinitions": [{' in tables[0]
     assert '"columnDefinitions": null' in tables[1]
+
+
+async def test_a_watch_works_by_websocket(api: Api) -> None:
+    async with asyncio.timeout(DEADLINE), api.session.ws_connect(f"{api.url}{CONFIG_MAPS}?watch=1") as socket:
+        await api.create(CONFIG_MAPS, build_config_map("a"))
+        event = await socket.receive_json()
+    assert (event["type"], event["object"]["metadata"]["name"]) == ("ADDED", "a")
+
+
+async def test_websocket_watch_ends_at_its_timeout(api: Api) -> None:
+    url = f"{api.url}{CONFIG_MAPS}?watch=1&timeoutSeconds=1"
+    async with asyncio.timeout(DEADLINE), api.session.ws_connect(url) as socket:
+        message = await socket.receive()
+    assert message.type is aiohttp.WSMsgType.CLOSE
+
+
+async def test_closed_websocket_watch_leaves_no_timer(api: Api) -> None:
+    """A timer that fires while the event loop ends creates a task that never runs."""
+    url = f"{api.url}{CONFIG_MAPS}?watch=1&timeoutSeconds=1"
+    async with asyncio.timeout(DEADLINE), api.session.ws_connect(url) as socket:
+        await socket.receive()
+    await api.get(CONFIG_MAPS)  # the server has read the answer to its end of the watch
+    timers = getattr(asyncio.get_running_loop(), "_scheduled")  # noqa: B009 - private
+    assert [str(each) for each in timers if "WebSocketResponse" in str(each) and not each.cancelled()] == []
 
 
 async def test_too_slow_reader_must_list_again(store: Store, api: Api) -> None:
