@@ -1,5 +1,6 @@
 """The parts of the CustomResourceDefinition of Kubeflow's SparkApplication that tests depend on."""
 
+from copy import deepcopy
 from typing import Final
 
 from ..core.dialects import kubeflow
@@ -26,7 +27,7 @@ _NAMES: Final[JsonObject] = {"kind": "SparkApplication", "plural": "sparkapplica
 
 
 def build_kubeflow_definition() -> JsonObject:
-    """Return the definition, with the required fields and enumerations of the chart of Kubeflow's operator.
+    """Return the definition as a new document, with the required fields and enumerations of Kubeflow's chart.
 
     All other fields are accepted unchecked.
     """
@@ -36,7 +37,7 @@ def build_kubeflow_definition() -> JsonObject:
             "served": True,
             "storage": version == kubeflow.VERSIONS[0],
             "subresources": {"status": {}},
-            "schema": {"openAPIV3Schema": _SCHEMA},
+            "schema": {"openAPIV3Schema": deepcopy(_SCHEMA)},
         }
         for version in kubeflow.VERSIONS
     ]
@@ -44,5 +45,5 @@ def build_kubeflow_definition() -> JsonObject:
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",
         "metadata": {"name": f"sparkapplications.{kubeflow.GROUP}"},
-        "spec": {"group": kubeflow.GROUP, "scope": "Namespaced", "names": _NAMES, "versions": versions},
+        "spec": {"group": kubeflow.GROUP, "scope": "Namespaced", "names": deepcopy(_NAMES), "versions": versions},
     }
