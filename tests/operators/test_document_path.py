@@ -25,7 +25,7 @@ class DocumentPath:
     A function receives the document if one of its arguments is a mapping with `kind: SparkApplication` and a `spec`.
     Changed copies of the document count as well. Functions that receive only a part of it do not count. The record
     begins with the call of `execute` and ends with the call of `follow.submission.submit.submit`, and contains the
-    files of both.
+    files of both. The class of a dialect and its base are two of them.
     """
 
     def __init__(self) -> None:

@@ -1,8 +1,9 @@
 """Convert the schedule of a ScheduledSparkApplication to a timetable of Airflow."""
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 _EVERY: Final = re.compile(r"@every\s+(?P<duration>\S+)")
 _DURATION_PART: Final = re.compile(r"(?<!\d)(\d+(?:\.\d+)?)(h|ms|m|s)")
@@ -11,6 +12,7 @@ _DESCRIPTORS: Final = ("@yearly", "@annually", "@monthly", "@weekly", "@daily", 
 _ZONE: Final = re.compile(r"(?:CRON_TZ|TZ)=(?P<zone>\S+)\s+(?P<rest>.*)", re.DOTALL)
 _PART: Final = re.compile(r"(?:\*|(?P<first>[A-Za-z0-9]+)(?:-(?P<last>[A-Za-z0-9]+))?)(?:/(?P<step>[0-9]{1,9}))?")
 _LONGEST_NUMBER: Final = 10
+_LONGEST_MONTHS: Final = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 
 
 class InvalidSchedule(ValueError):
@@ -45,6 +47,13 @@ _UNITS_OF_FIELDS: Final = (
 )
 
 
+class _Field(NamedTuple):
+    """A field of a cron expression, or a part of it, in the syntax of Airflow, and its values."""
+
+    text: str
+    values: frozenset[int]
+
+
 @dataclass(frozen=True)
 class Schedule:
     """A schedule.
@@ -63,10 +72,8 @@ class Schedule:
 def parse_schedule(text: str) -> Schedule:
     """Return the schedule that Kubeflow's operator reads from `text`.
 
-    Airflow reports schedules that never occur, such as February 30.
-
     Raises:
-        InvalidSchedule: Kubeflow's operator would reject the schedule.
+        InvalidSchedule: Kubeflow's operator would reject the schedule, or it never occurs.
     """
     zone = ""
     match = _ZONE.fullmatch(text.strip())
@@ -83,25 +90,39 @@ def parse_schedule(text: str) -> Schedule:
     fields = text.replace("?", "*").split()
     if len(fields) != len(_UNITS_OF_FIELDS):
         raise InvalidSchedule(f"{text!r} must have five fields: minute, hour, day of month, month, day of week")
-    return Schedule(" ".join(map(_convert_field, fields, _UNITS_OF_FIELDS)), zone=zone)
+    converted = list(map(_convert_field, fields, _UNITS_OF_FIELDS))
+    if fields[4] == "*":  # otherwise a day of the week is sufficient
+        _require_day(text, min(converted[2].values), converted[3].values)
+    return Schedule(" ".join(field.text for field in converted), zone=zone)
 
 
-def _convert_field(field: str, unit: _Unit) -> str:
-    return ",".join(_convert_part(part, unit) for part in field.split(","))
+def _require_day(text: str, first_day: int, months: Iterable[int]) -> None:
+    """Check that a month has the day. Airflow would import the DAG, and never run it."""
+    if first_day > max(_LONGEST_MONTHS[month - 1] for month in months):
+        raise InvalidSchedule(f"{text!r} never occurs: its months have no day {first_day}")
 
 
-def _convert_part(part: str, unit: _Unit) -> str:
+def _convert_field(field: str, unit: _Unit) -> _Field:
+    parts = [_convert_part(part, unit) for part in field.split(",")]
+    return _Field(",".join(part.text for part in parts), frozenset().union(*(part.values for part in parts)))
+
+
+def _convert_part(part: str, unit: _Unit) -> _Field:
     """Return a part of a field in the syntax of Airflow, which does not know a start without an end, such as `5/15`."""
     match = _PART.fullmatch(part)
     if not match:
         raise InvalidSchedule(f"{part!r} is not valid for the {unit.name}")
     limits = [_parse_value(match[name], unit) for name in ("first", "last") if match[name]]
-    if match["step"] and int(match["step"]) == 0:
+    step = int(match["step"] or 1)
+    if step == 0:
         raise InvalidSchedule(f"{part!r} has a step of 0")
     if limits != sorted(limits):
         raise InvalidSchedule(f"{part!r} begins after its end")
-    is_open = match["step"] and len(limits) == 1
-    return f"{match['first']}-{unit.last}/{int(match['step'])}" if is_open else part
+    is_open = match["step"] is not None and len(limits) == 1
+    first, *end = limits or (unit.first, unit.last)
+    last = unit.last if is_open else (end or [first])[0]
+    text = f"{match['first']}-{unit.last}/{step}" if is_open else part
+    return _Field(text, frozenset(range(first, last + 1, step)))
 
 
 def _parse_value(text: str, unit: _Unit) -> int:

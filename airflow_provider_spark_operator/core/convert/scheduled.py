@@ -45,15 +45,11 @@ def convert_schedule(document: Mapping[str, Any], is_time_zone: IsTimeZone | Non
         problems = problems or list(find_shape_problems(application["spec"], "spec.template"))
     if problems:
         return Conversion(describe_resource(document), Status.REFUSED, problems=tuple(problems))
-    return _convert(normalized, application)
+    return _convert(describe_resource(document), normalized, application)
 
 
-def _convert(normalized: Normalized, application: JsonObject) -> Conversion:
-    resource, name, spec = (
-        describe_resource(normalized.document),
-        application["metadata"]["name"],
-        normalized.document["spec"],
-    )
+def _convert(resource: str, normalized: Normalized, application: JsonObject) -> Conversion:
+    name, spec = application["metadata"]["name"], normalized.document["spec"]
     draft, converted = build_application(application)
     schedule = _read_schedule(draft, spec)
     found = validate_without_status(converted)

@@ -177,12 +177,17 @@ _MOUNT: Final = {
 }
 _VARIABLE_RULE: Final = "is not a valid name of an environment variable"
 _VARIABLES: Final = and_(
-    instance_of(OBJECT, "must be an object that maps environment variables to keys of the Secret"),
+    instance_of(
+        OBJECT,
+        "must be an object that maps environment variables to keys of the Secret, such as {'DB_PASSWORD': 'password'}",
+    ),
     each_key(_is_variable, _VARIABLE_RULE),
     each_value(text(names.is_data_key, "must be a key of a Secret")),
 )
+_ONE_SOURCE: Final = "must be an object with one volume source, such as {'emptyDir': {}}"
 _SOURCE: Final = and_(
-    satisfies(lambda value: isinstance(value, OBJECT) and len(value) == 1, "must be an object with one volume source"),
+    instance_of(OBJECT, _ONE_SOURCE),
+    follows(lambda value: None if len(value) == 1 else _ONE_SOURCE),
     each_key(lambda name: name in _VOLUME_SOURCES.split() or is_pending(name), "is not a volume source of Kubernetes"),
     each_value(_OBJECT),
 )

@@ -21,7 +21,8 @@ Rule: TypeAlias = Callable[[Mapping[str, Any]], str | None]
 _USER: Final = re.compile(r"(?<![^/\s'\"@])[^/\s'\"@]++@")
 # The first check is the faster one, and applies to most values.
 OBJECT: Final = (dict, Mapping)
-_INTEGER: Final = re.compile(r"0|[1-9][0-9]{0,8}")
+# Python refuses to parse thousands of digits.
+_INTEGER: Final = re.compile(r"0|[1-9][0-9]{0,17}")
 
 
 def mask_user(text: str) -> str:

@@ -45,7 +45,9 @@ def parse(conversion: Conversion) -> DAG:
 
 
 def test_file_is_a_dag_that_airflow_serializes() -> None:
-    dag = parse(convert(timeZone="Europe/Berlin", suspend=True, concurrencyPolicy="Forbid"))
+    conversion = convert(timeZone="Europe/Berlin", suspend=True, concurrencyPolicy="Forbid")
+    assert conversion.resource == "ScheduledSparkApplication nightly"
+    dag = parse(conversion)
     assert (dag.dag_id, dag.max_active_runs, dag.catchup) == ("nightly", 1, False)
     assert dag.is_paused_upon_creation is True
     assert isinstance(dag.timetable, CronTriggerTimetable)
@@ -186,6 +188,8 @@ INVALID = {
     "0 0 5-1 * *": "'5-1' begins after its end",
     "0 0 1,,2 * *": "'' is not valid for the day of the month",
     "0 0 * foo *": "the month must be 1 to 12 or jan to dec, not 'foo'",
+    "0 0 31 4-6/2 *": "never occurs: its months have no day 31",
+    "0 0 30 feb *": "never occurs: its months have no day 30",
     "0 0 * * 7": "the day of the week must be 0 to 6 or sun to sat, not '7'",
 }
 
