@@ -30,7 +30,7 @@ class Column(Generic[Row]):
     Attributes:
         title: The title, in capital letters.
         read: Returns the cell of a row. An empty cell is shown as `-`.
-        width: The width of the column at least. The rows of later pages may be longer than those of the first.
+        width: The minimum width of the column. The rows of later pages may be longer than those of the first.
         is_wide: Whether only `-o wide` shows the column.
         drop_rank: Whether a narrow terminal leaves the column out: 0 never, otherwise the highest first. `-o wide` and
             pipes show all columns.
@@ -136,7 +136,7 @@ def build_columns(
     Args:
         titles: The titles of the columns.
         styles: The functions that return the style of a cell on a terminal, by the title of the column.
-        widths: The width of each column at least.
+        widths: The minimum width of each column.
     """
     return [
         Column(title, itemgetter(position), width, style=(styles or {}).get(title))
