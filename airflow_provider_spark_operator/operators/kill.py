@@ -42,8 +42,8 @@ _GRACE_SECONDS = 2.0
 
 
 @dataclass
-class Engagement:
-    """The resources that one try of a task submits. They carry its stamp, so their names need not be known.
+class TaskTry:
+    """One try of a task, and the resources that it submits: they carry its stamp, so their names need not be known.
 
     Attributes:
         access: Access to the cluster. It is read in advance, because Airflow may not answer in a signal handler.
@@ -196,16 +196,16 @@ class Engagement:
 
     async def _cancel(self, seconds: float) -> Mapping[ApplicationReference, CancelOutcome]:
         # Credential files are read again, but not the connection: Airflow may not answer in a signal handler.
-        engagement = replace(self, access=replace(self.access, reread=None))
+        task_try = replace(self, access=replace(self.access, reread=None))
 
         async def attempt() -> Mapping[ApplicationReference, CancelOutcome]:
-            async with await engagement.open_client() as client:
+            async with await task_try.open_client() as client:
                 return await cancel_try(client, self.stamp, self.namespace, self.resource)
 
         return await retry(attempt, "deletion of the resources of this task", logger.log, seconds=seconds)
 
 
-def engage(
+def begin_try(
     conn_id: str | None,
     task_instance: RuntimeTaskInstanceProtocol,
     namespace: str | None,
@@ -213,8 +213,8 @@ def engage(
     kind: ResourceType | None = None,
     *,
     resumed: bool = False,
-) -> Engagement:
-    """Return the engagement of one try of a task.
+) -> TaskTry:
+    """Return the current try of a task.
 
     Args:
         conn_id: Id of the connection. It is read now, because it cannot be read in a signal handler.
@@ -223,7 +223,7 @@ def engage(
         api_version: apiVersion of the resources. If None, the default is used.
         kind: Kind of the resources. If None, SparkApplication is used.
         resumed: Whether the resources were followed to their end already. A connection that cannot be used is then
-            the `problem` of the engagement, because it does not change the outcome.
+            `problem`, because it does not change the outcome.
 
     Raises:
         AirflowNotFoundException: The connection does not exist.
@@ -236,7 +236,7 @@ def engage(
         if not resumed:
             raise
         problem = error
-    return Engagement(
+    return TaskTry(
         access=access,
         stamp=stamp_of(task_instance),
         namespace=namespace,
@@ -245,13 +245,13 @@ def engage(
     )
 
 
-def is_deferral_of_earlier_try(engagement: Engagement) -> bool:
+def is_deferral_of_earlier_try(task_try: TaskTry) -> bool:
     """Return whether Airflow resumes a try as the failed try before it. The current try has then submitted nothing.
 
     Args:
-        engagement: The current try.
+        task_try: The current try.
     """
-    return KEEPS_DEFERRALS and engagement.stamp.try_number > 1 and not engagement.has_resource()
+    return KEEPS_DEFERRALS and task_try.stamp.try_number > 1 and not task_try.has_resource()
 
 
 def describe_cancellation(outcomes: Mapping[ApplicationReference, CancelOutcome]) -> str:
@@ -266,30 +266,30 @@ def describe_cancellation(outcomes: Mapping[ApplicationReference, CancelOutcome]
 
 
 def give_up(
-    engagement: Engagement, sentence: str, *, delete: bool, is_retried: Callable[[BaseException], bool]
+    task_try: TaskTry, sentence: str, *, delete: bool, is_retried: Callable[[BaseException], bool]
 ) -> SparkApplicationError:
     """Release the resource of a task that could not follow it to its end, and return the exception for the task.
 
     Args:
-        engagement: The try that fails.
+        task_try: The try that fails.
         sentence: Why the resource could not be followed.
-        delete: See `Engagement.release`.
+        delete: See `TaskTry.release`.
         is_retried: Returns whether another try of the task follows an exception.
     """
-    outcome = engagement.release(delete=delete, retried=is_retried(SparkApplicationError(sentence)))
+    outcome = task_try.release(delete=delete, retried=is_retried(SparkApplicationError(sentence)))
     return SparkApplicationError(f"{sentence.rstrip('.')}; {outcome}")
 
 
-def cancel_timed_out(engagement: Engagement, sentence: str, limit: object, *, delete: bool) -> SparkApplicationTimedOut:
+def cancel_timed_out(task_try: TaskTry, sentence: str, limit: object, *, delete: bool) -> SparkApplicationTimedOut:
     """Delete the application of a task that timed out, and return the exception for it.
 
     Args:
-        engagement: The try that timed out.
+        task_try: The try that timed out.
         sentence: What did not happen in time.
         limit: The timeout, for the message.
         delete: Whether to delete the application.
     """
-    outcome = engagement.release(delete=delete)
+    outcome = task_try.release(delete=delete)
     return SparkApplicationTimedOut(f"{sentence} within the task's execution_timeout of {limit}; {outcome}")
 
 

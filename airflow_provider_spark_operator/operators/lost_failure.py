@@ -21,13 +21,13 @@ from ..kube.errors import ConfigurationError, KubeError
 from ..triggers.event import ApplicationEvent, EventKind
 from ..triggers.outcome import build_event
 from . import requests, results
-from .kill import Engagement
+from .kill import TaskTry
 
 logger = logging.getLogger(__name__)
 
 
 def report_lost_failure(
-    loop: LoopThread, engagement: Engagement, context: Context, policy: RetryPolicy | None, retries: int
+    loop: LoopThread, task_try: TaskTry, context: Context, policy: RetryPolicy | None, retries: int
 ) -> None:
     """Raise the failure of an earlier try if the retry policy would not have retried it; otherwise log the failure.
 
@@ -36,7 +36,7 @@ def report_lost_failure(
 
     Args:
         loop: The loop for requests.
-        engagement: The current try.
+        task_try: The current try.
         context: The context of the task.
         policy: The retry policy of the task.
         retries: The number of retries of the task.
@@ -49,13 +49,13 @@ def report_lost_failure(
     first_try = task_instance.max_tries - retries + 1
     if policy is None or task_instance.try_number <= first_try:
         return
-    event = _read_lost_end(loop, engagement)
+    event = _read_lost_end(loop, task_try)
     if event is None or event.kind is not EventKind.ENDED:
         return
     error = results.build_error(event, None)
     if error is None:
         return
-    requests.acknowledge(loop, engagement, results.reference_of(event))
+    requests.acknowledge(loop, task_try, results.reference_of(event))
     decision = policy.evaluate(error, task_instance.try_number - 1, task_instance.max_tries, context)
     if decision.action is RetryAction.FAIL:
         raise error
@@ -66,12 +66,10 @@ def report_lost_failure(
     )
 
 
-def _read_lost_end(loop: LoopThread, engagement: Engagement) -> ApplicationEvent | None:
+def _read_lost_end(loop: LoopThread, task_try: TaskTry) -> ApplicationEvent | None:
     async def read() -> ApplicationEvent | None:
-        async with share_hub(engagement.access) as hub:
-            found = await find_unreported_failure(
-                hub.client, engagement.stamp, engagement.namespace, engagement.resource
-            )
+        async with share_hub(task_try.access) as hub:
+            found = await find_unreported_failure(hub.client, task_try.stamp, task_try.namespace, task_try.resource)
             if found is None:
                 return None
             return build_event(await wait_for_end(hub, found, Narration(TaskLog(found, logger))))

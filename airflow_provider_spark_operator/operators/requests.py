@@ -13,7 +13,7 @@ from ..follow.submission.submit import acknowledge as acknowledge_success
 from ..follow.submission.submit import submit as submit_document
 from ..hooks.errors import translate_errors
 from ..hooks.loop import LoopThread
-from .kill import Engagement
+from .kill import TaskTry
 
 logger = logging.getLogger(__name__)
 
@@ -24,13 +24,13 @@ _ACKNOWLEDGEMENT_SECONDS = 60.0
 
 
 def submit(
-    loop: LoopThread, engagement: Engagement, document: JsonObject, if_exists: str, noun: str = "application"
+    loop: LoopThread, task_try: TaskTry, document: JsonObject, if_exists: str, noun: str = "application"
 ) -> Submission:
     """Create the application, or adopt the application of an earlier try.
 
     Args:
         loop: The loop for requests.
-        engagement: The try that submits.
+        task_try: The try that submits.
         document: The application.
         if_exists: What to do with an application of the same name: a value of `core.parameters.arguments.IfExists`.
         noun: What the resource is, for messages.
@@ -41,17 +41,17 @@ def submit(
     """
 
     async def send() -> Submission:
-        async with await engagement.open_client() as client:
+        async with await task_try.open_client() as client:
             return await submit_document(
-                client, document, engagement.namespace, engagement.stamp, if_exists=IfExists(if_exists)
+                client, document, task_try.namespace, task_try.stamp, if_exists=IfExists(if_exists)
             )
 
-    engagement.may_run = True
+    task_try.may_run = True
     try:
         with translate_errors(f"submit the {noun}"):
             submission = loop.run(send(), grace=_SUBMISSION_GRACE_SECONDS)
     except Exception:
-        engagement.may_run = False  # unlike after an interruption, when the request may have been sent
+        task_try.may_run = False  # unlike after an interruption, when the request may have been sent
         raise
     logger.info("%s", submission.sentence)
     return submission
@@ -72,20 +72,20 @@ def find_secret_places(submission: Submission, document: JsonObject) -> list[sec
     return [*places, *([path, 0, None, *decoders] for path, _, _, *decoders in own)]
 
 
-def acknowledge(loop: LoopThread, engagement: Engagement, reference: ApplicationReference) -> None:
+def acknowledge(loop: LoopThread, task_try: TaskTry, reference: ApplicationReference) -> None:
     """Record on the resource that its end is known: a task that is cleared later submits a new one.
 
     The result of the task is known, so a problem is only logged.
 
     Args:
         loop: The loop for requests.
-        engagement: The try that records.
+        task_try: The try that records.
         reference: The resource.
     """
 
     async def send() -> bool:
-        async with await engagement.open_client() as client:
-            return await acknowledge_success(client, reference, engagement.stamp)
+        async with await task_try.open_client() as client:
+            return await acknowledge_success(client, reference, task_try.stamp)
 
     subject = f"recording the end of {reference}"
     try:

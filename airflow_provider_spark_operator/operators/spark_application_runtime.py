@@ -36,7 +36,7 @@ from ..triggers.lifecycle import DEFERRAL_SLACK
 from ..triggers.spark_application import SparkApplicationTrigger
 from . import lost_failure, requests, results, tries
 from .application_task import ApplicationTask
-from .kill import TRIGGER_FAILED, Engagement, cancel_timed_out, engage, give_up, is_deferral_of_earlier_try
+from .kill import TRIGGER_FAILED, TaskTry, begin_try, cancel_timed_out, give_up, is_deferral_of_earlier_try
 from .retries import is_retried
 from .source import list_folders
 
@@ -97,7 +97,7 @@ class ApplicationRun:
         self._parameters = parameters
         self._context = context
         self._program = program
-        self._engagement: Engagement | None = None
+        self._try: TaskTry | None = None
 
     def execute(self) -> Any:
         """Submit or adopt the application and wait for its end, here or in the triggerer.
@@ -119,7 +119,7 @@ class ApplicationRun:
             AirflowException: The application did not succeed.
         """
         event = ApplicationEvent.from_payload(payload)
-        return self._conclude(self._engage(event.namespace, event.api_version, resumed=True), event)
+        return self._conclude(self._begin_try(event.namespace, event.api_version, resumed=True), event)
 
     def fail_deferral(self, error: TaskDeferralError | TaskDeferralTimeout) -> SparkApplicationError | None:
         """Return the exception for a deferral that Airflow ended before a trigger fired.
@@ -132,45 +132,45 @@ class ApplicationRun:
             error: The exception of Airflow.
         """
         document = self._read_known_document()
-        engagement = self._engage(document["metadata"].get("namespace"), document.get("apiVersion"), resumed=True)
-        if is_deferral_of_earlier_try(engagement):
+        task_try = self._begin_try(document["metadata"].get("namespace"), document.get("apiVersion"), resumed=True)
+        if is_deferral_of_earlier_try(task_try):
             return None
         if not isinstance(error, TaskDeferralTimeout):
-            return self._give_up(engagement, f"could not follow the application any longer, {TRIGGER_FAILED}")
-        return self._cancel_timed_out(engagement, engagement.describe_timeout())
+            return self._give_up(task_try, f"could not follow the application any longer, {TRIGGER_FAILED}")
+        return self._cancel_timed_out(task_try, task_try.describe_timeout())
 
     def stop(self) -> None:
         """Delete the application if a user has stopped the task. Runs in a signal handler and never raises."""
-        if self._engagement is not None:
-            self._engagement.stop()
+        if self._try is not None:
+            self._try.stop()
 
     def _execute(self) -> Any:
         task = self._task
         deadline = datetime.now(UTC) + task.execution_timeout if task.execution_timeout else None
         document = self._read_document()
-        engagement = self._engage(document["metadata"].get("namespace"), document.get("apiVersion"))
+        task_try = self._begin_try(document["metadata"].get("namespace"), document.get("apiVersion"))
         trigger: SparkApplicationTrigger | None = None
         try:
             with (
-                engagement.release_if_failed(delete=task.delete_on_kill, is_retried=self._is_retried),
+                task_try.release_if_failed(delete=task.delete_on_kill, is_retried=self._is_retried),
                 LoopThread() as loop,
             ):
-                lost_failure.report_lost_failure(loop, engagement, self._context, task.retry_policy, task.retries or 0)
-                composed = self._compose(document, engagement.stamp)
-                submission = self._submit(loop, engagement, composed)
+                lost_failure.report_lost_failure(loop, task_try, self._context, task.retry_policy, task.retries or 0)
+                composed = self._compose(document, task_try.stamp)
+                submission = self._submit(loop, task_try, composed)
                 if not task.wait_for_completion:
-                    requests.acknowledge(loop, engagement, submission.reference)
+                    requests.acknowledge(loop, task_try, submission.reference)
                     return submission.reference.name
-                trigger = self._create_trigger(submission, engagement, deadline, composed)
+                trigger = self._create_trigger(submission, task_try, deadline, composed)
                 if self._waits_in_triggerer() and not results.has_ended(submission):
                     timeout = task.execution_timeout + DEFERRAL_SLACK if task.execution_timeout else None
                     task.defer(trigger=trigger, method_name="execute_complete", timeout=timeout)
                 push_links(LINKS, task.link_target, self._context["ti"])
-                event = loop.run(trigger.wait(engagement.access))
+                event = loop.run(trigger.wait(task_try.access))
         except AirflowTaskTimeout as error:
             sentence = trigger.timeout_sentence if trigger is not None else "the application was not submitted"
-            raise self._cancel_timed_out(engagement, sentence) from error
-        return self._conclude(engagement, event)
+            raise self._cancel_timed_out(task_try, sentence) from error
+        return self._conclude(task_try, event)
 
     def _waits_in_triggerer(self) -> bool:
         task, map_index = self._task, self._context["ti"].map_index
@@ -252,44 +252,44 @@ class ApplicationRun:
         )
         return dialect.write_properties(document, lineage)
 
-    def _submit(self, loop: LoopThread, engagement: Engagement, document: JsonObject) -> Submission:
-        submission = requests.submit(loop, engagement, document, self._task.if_exists)
-        if engagement.stop_requested:  # the signal arrived before there was an application to delete
-            engagement.stop()
+    def _submit(self, loop: LoopThread, task_try: TaskTry, document: JsonObject) -> Submission:
+        submission = requests.submit(loop, task_try, document, self._task.if_exists)
+        if task_try.stop_requested:  # the signal arrived before there was an application to delete
+            task_try.stop()
         reference = submission.reference
         created = submission.resource["metadata"].get("creationTimestamp")
         self._task.link_target = build_link_target(
             document, reference, conn_id=self._task.kubernetes_conn_id, created=created
         )
         self._push(namespace=reference.namespace, uid=reference.uid)
-        if engagement.stop_requested:  # the signal arrived during the push, when Airflow could not answer requests
-            engagement.stop()
+        if task_try.stop_requested:  # the signal arrived during the push, when Airflow could not answer requests
+            task_try.stop()
         return submission
 
-    def _engage(self, namespace: str | None, api_version: object, *, resumed: bool = False) -> Engagement:
-        self._engagement = engage(
+    def _begin_try(self, namespace: str | None, api_version: object, *, resumed: bool = False) -> TaskTry:
+        self._try = begin_try(
             self._task.kubernetes_conn_id, self._context["ti"], namespace, api_version, resumed=resumed
         )
-        return self._engagement
+        return self._try
 
     def _create_trigger(
-        self, submission: Submission, engagement: Engagement, deadline: datetime | None, composed: JsonObject
+        self, submission: Submission, task_try: TaskTry, deadline: datetime | None, composed: JsonObject
     ) -> SparkApplicationTrigger:
         return SparkApplicationTrigger(
             namespace=submission.reference.namespace,
             name=submission.reference.name,
             uid=submission.reference.uid,
             kubernetes_conn_id=self._task.kubernetes_conn_id,
-            connection_required=bool(engagement.access.origin),
+            connection_required=bool(task_try.access.origin),
             api_version=submission.reference.resource.api_version,
-            stamp=asdict(engagement.stamp),
+            stamp=asdict(task_try.stamp),
             deadline=deadline.isoformat() if deadline else None,
             delete_on_kill=self._task.delete_on_kill,
             driver_log=self._task.get_logs,
             secret_places=requests.find_secret_places(submission, composed),
         )
 
-    def _conclude(self, engagement: Engagement, event: ApplicationEvent) -> Any:
+    def _conclude(self, task_try: TaskTry, event: ApplicationEvent) -> Any:
         """Push the XComs of the end and return the result of the task, or raise its failure."""
         task = self._task
         document = self._read_known_document()
@@ -297,9 +297,9 @@ class ApplicationRun:
             event, document, self._parameters, task.kubernetes_conn_id
         )
         if event.kind is EventKind.TIMED_OUT:
-            raise self._cancel_timed_out(engagement, event.sentence)
+            raise self._cancel_timed_out(task_try, event.sentence)
         if event.kind is EventKind.LOST:
-            raise self._give_up(engagement, event.sentence)
+            raise self._give_up(task_try, event.sentence)
         if event.kind is EventKind.ENDED:
             self._push(**results.build_xcoms(event))
         error = results.build_error(event, get_backoff(document, event.failure_kind), task.retry_policy)
@@ -308,19 +308,19 @@ class ApplicationRun:
             logger.info("%s", event.sentence)
         if event.kind is EventKind.ENDED:
             with LoopThread() as loop:
-                requests.acknowledge(loop, engagement, results.reference_of(event))
+                requests.acknowledge(loop, task_try, results.reference_of(event))
         if error is not None:
             raise error
         if self._program is None:
             return event.name
         subject = f"SparkApplication {event.namespace}/{event.name}"
-        return self._program.read_result(subject, event.driver_message, engagement.stamp)
+        return self._program.read_result(subject, event.driver_message, task_try.stamp)
 
-    def _cancel_timed_out(self, engagement: Engagement, sentence: str) -> SparkApplicationTimedOut:
-        return cancel_timed_out(engagement, sentence, self._task.execution_timeout, delete=self._task.delete_on_kill)
+    def _cancel_timed_out(self, task_try: TaskTry, sentence: str) -> SparkApplicationTimedOut:
+        return cancel_timed_out(task_try, sentence, self._task.execution_timeout, delete=self._task.delete_on_kill)
 
-    def _give_up(self, engagement: Engagement, sentence: str) -> SparkApplicationError:
-        return give_up(engagement, sentence, delete=self._task.delete_on_kill, is_retried=self._is_retried)
+    def _give_up(self, task_try: TaskTry, sentence: str) -> SparkApplicationError:
+        return give_up(task_try, sentence, delete=self._task.delete_on_kill, is_retried=self._is_retried)
 
     def _is_retried(self, error: BaseException) -> bool:
         return is_retried(error, self._task.retry_policy, self._context)

@@ -49,7 +49,7 @@ from ..triggers.lifecycle import DEFERRAL_SLACK
 from ..triggers.spark_cluster import SparkClusterTrigger
 from . import requests, results
 from .application_task import ResourceTask
-from .kill import TRIGGER_FAILED, Engagement, engage, give_up, is_deferral_of_earlier_try
+from .kill import TRIGGER_FAILED, TaskTry, begin_try, give_up, is_deferral_of_earlier_try
 from .retries import is_retried
 
 logger = logging.getLogger(__name__)
@@ -80,7 +80,7 @@ class ClusterCreation:
     def __init__(self, task: ClusterTask, context: Context) -> None:
         self._task = task
         self._context = context
-        self._engagement: Engagement | None = None
+        self._try: TaskTry | None = None
 
     def execute(self) -> str:
         """Create or adopt the cluster and wait until it is ready, here or in the triggerer.
@@ -102,7 +102,7 @@ class ClusterCreation:
             AirflowException: The cluster is not ready.
         """
         event = ApplicationEvent.from_payload(payload)
-        return self._conclude(self._engage(event.namespace or None, event.api_version, resumed=True), event)
+        return self._conclude(self._begin_try(event.namespace or None, event.api_version, resumed=True), event)
 
     def fail_deferral(self, error: TaskDeferralError | TaskDeferralTimeout) -> SparkApplicationError | None:
         """Return the exception for a deferral that Airflow ended before a trigger fired.
@@ -115,18 +115,18 @@ class ClusterCreation:
             error: The exception of Airflow.
         """
         document = self._read_known_document()
-        engagement = self._engage(document["metadata"].get("namespace"), document.get("apiVersion"), resumed=True)
-        if is_deferral_of_earlier_try(engagement):
+        task_try = self._begin_try(document["metadata"].get("namespace"), document.get("apiVersion"), resumed=True)
+        if is_deferral_of_earlier_try(task_try):
             return None
         if isinstance(error, TaskDeferralTimeout):
-            sentence = engagement.describe_timeout("the readiness of", "the cluster")
-            return self._cancel_timed_out(engagement, sentence, self._find_limit())
-        return self._fail_unfinished(engagement, f"could not follow the cluster any longer, {TRIGGER_FAILED}")
+            sentence = task_try.describe_timeout("the readiness of", "the cluster")
+            return self._cancel_timed_out(task_try, sentence, self._find_limit())
+        return self._fail_unfinished(task_try, f"could not follow the cluster any longer, {TRIGGER_FAILED}")
 
     def stop(self) -> None:
         """Delete the cluster if a user has stopped the task. Runs in a signal handler and never raises."""
-        if self._engagement is not None:
-            self._engagement.stop()
+        if self._try is not None:
+            self._try.stop()
 
     def _find_limits(self, document: JsonObject) -> tuple[datetime | None, float | None]:
         """Return when the wait ends, and how long it lasts without the time in a queue; None without such a limit.
@@ -144,30 +144,30 @@ class ClusterCreation:
         task = self._task
         document = self._read_document()
         deadline, ready_seconds = self._find_limits(document)
-        engagement = self._engage(document["metadata"].get("namespace"), document.get("apiVersion"))
+        task_try = self._begin_try(document["metadata"].get("namespace"), document.get("apiVersion"))
         try:
             with (
-                engagement.release_if_failed(delete=task.delete_on_kill, is_retried=self._is_retried),
+                task_try.release_if_failed(delete=task.delete_on_kill, is_retried=self._is_retried),
                 LoopThread() as loop,
             ):
-                submission = requests.submit(loop, engagement, document, task.if_exists, _NOUN)
-                if engagement.stop_requested:  # the signal arrived before there was a cluster to delete
-                    engagement.stop()
+                submission = requests.submit(loop, task_try, document, task.if_exists, _NOUN)
+                if task_try.stop_requested:  # the signal arrived before there was a cluster to delete
+                    task_try.stop()
                 self._push(submission)
                 if not task.wait_until_ready:
-                    requests.acknowledge(loop, engagement, submission.reference)
+                    requests.acknowledge(loop, task_try, submission.reference)
                     return submission.reference.name
                 places = requests.find_secret_places(submission, document)
-                trigger = self._create_trigger(submission, engagement, deadline, ready_seconds, places)
+                trigger = self._create_trigger(submission, task_try, deadline, ready_seconds, places)
                 if task.deferrable:
                     timeout = deadline - datetime.now(UTC) + DEFERRAL_SLACK if deadline else None
                     task.defer(trigger=trigger, method_name="execute_complete", timeout=timeout)
                 push_links(CLUSTER_LINKS, task.link_target, self._context["ti"])
-                event = loop.run(trigger.wait(engagement.access))
+                event = loop.run(trigger.wait(task_try.access))
         except AirflowTaskTimeout as error:
-            sentence = engagement.describe_timeout("the readiness of", "the cluster", "the task did not see")
-            raise self._cancel_timed_out(engagement, sentence, "execution_timeout") from error
-        return self._conclude(engagement, event)
+            sentence = task_try.describe_timeout("the readiness of", "the cluster", "the task did not see")
+            raise self._cancel_timed_out(task_try, sentence, "execution_timeout") from error
+        return self._conclude(task_try, event)
 
     def _read_document(self) -> JsonObject:
         """Return the cluster to create.
@@ -196,8 +196,8 @@ class ClusterCreation:
         except (AirflowFailException, InvalidResource):
             return {"metadata": {"namespace": self._task.namespace}}
 
-    def _engage(self, namespace: str | None, api_version: object, *, resumed: bool = False) -> Engagement:
-        self._engagement = engage(
+    def _begin_try(self, namespace: str | None, api_version: object, *, resumed: bool = False) -> TaskTry:
+        self._try = begin_try(
             self._task.kubernetes_conn_id,
             self._context["ti"],
             namespace,
@@ -205,12 +205,12 @@ class ClusterCreation:
             SPARK_CLUSTERS,
             resumed=resumed,
         )
-        return self._engagement
+        return self._try
 
     def _create_trigger(
         self,
         submission: Submission,
-        engagement: Engagement,
+        task_try: TaskTry,
         deadline: datetime | None,
         ready_seconds: float | None,
         secret_places: Sequence[SecretPlace],
@@ -220,30 +220,30 @@ class ClusterCreation:
             namespace=submission.reference.namespace,
             uid=submission.reference.uid,
             kubernetes_conn_id=self._task.kubernetes_conn_id,
-            connection_required=bool(engagement.access.origin),
+            connection_required=bool(task_try.access.origin),
             api_version=submission.reference.resource.api_version,
-            stamp=asdict(engagement.stamp),
+            stamp=asdict(task_try.stamp),
             deadline=deadline.isoformat() if deadline else None,
             ready_seconds=ready_seconds,
             secret_places=secret_places,
             delete_on_kill=self._task.delete_on_kill,
         )
 
-    def _conclude(self, engagement: Engagement, event: ApplicationEvent) -> str:
+    def _conclude(self, task_try: TaskTry, event: ApplicationEvent) -> str:
         if event.kind is EventKind.REACHED:
             logger.info("%s", event.sentence)
             # From now on other tasks may use the cluster: it must remain if this task alone is cleared.
             with LoopThread() as loop:
-                requests.acknowledge(loop, engagement, results.reference_of(event, SPARK_CLUSTERS))
+                requests.acknowledge(loop, task_try, results.reference_of(event, SPARK_CLUSTERS))
             return event.name
         if event.kind is EventKind.TIMED_OUT:
             limit = "ready_timeout" if event.reason == reasons.CLUSTER_NOT_READY else self._find_limit()
-            raise self._cancel_timed_out(engagement, event.sentence, limit)
+            raise self._cancel_timed_out(task_try, event.sentence, limit)
         if event.kind is EventKind.ENDED:
-            raise SparkSchedulingFailed(self._give_up(engagement, event.sentence))
+            raise SparkSchedulingFailed(self._give_up(task_try, event.sentence))
         if event.kind is EventKind.DELETED:
             raise build_cluster_deletion(event.sentence, policy=self._task.retry_policy)
-        raise self._fail_unfinished(engagement, event.sentence)
+        raise self._fail_unfinished(task_try, event.sentence)
 
     def _find_limit(self) -> str:
         """Return the name of the limit that ended a wait with a deadline."""
@@ -252,18 +252,16 @@ class ClusterCreation:
         is_shorter = task.execution_timeout is not None and (queued or task.execution_timeout < task.ready_timeout)
         return "execution_timeout" if is_shorter else "ready_timeout"
 
-    def _cancel_timed_out(self, engagement: Engagement, sentence: str, limit: str) -> SparkApplicationTimedOut:
+    def _cancel_timed_out(self, task_try: TaskTry, sentence: str, limit: str) -> SparkApplicationTimedOut:
         duration = getattr(self._task, limit)
-        return SparkApplicationTimedOut(
-            self._give_up(engagement, f"{sentence} within the task's {limit} of {duration}")
-        )
+        return SparkApplicationTimedOut(self._give_up(task_try, f"{sentence} within the task's {limit} of {duration}"))
 
-    def _give_up(self, engagement: Engagement, sentence: str) -> str:
+    def _give_up(self, task_try: TaskTry, sentence: str) -> str:
         """Delete the cluster, because no teardown follows a failure. Return `sentence` with the outcome."""
-        return f"{sentence}; {engagement.release(delete=self._task.delete_on_kill)}"
+        return f"{sentence}; {task_try.release(delete=self._task.delete_on_kill)}"
 
-    def _fail_unfinished(self, engagement: Engagement, sentence: str) -> SparkApplicationError:
-        return give_up(engagement, sentence, delete=self._task.delete_on_kill, is_retried=self._is_retried)
+    def _fail_unfinished(self, task_try: TaskTry, sentence: str) -> SparkApplicationError:
+        return give_up(task_try, sentence, delete=self._task.delete_on_kill, is_retried=self._is_retried)
 
     def _is_retried(self, error: BaseException) -> bool:
         return is_retried(error, self._task.retry_policy, self._context)

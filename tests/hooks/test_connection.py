@@ -13,7 +13,7 @@ from airflow_provider_spark_operator.hooks.connection import (
     read_access,
 )
 from airflow_provider_spark_operator.kube.connection import ClusterAccess
-from airflow_provider_spark_operator.operators.kill import engage
+from airflow_provider_spark_operator.operators.kill import begin_try
 from tests.task import TaskInstance
 
 if TYPE_CHECKING:
@@ -149,7 +149,7 @@ async def test_missing_connection_is_named(
 
 def test_engagement_reports_a_missing_connection_once() -> None:
     with pytest.raises(AirflowNotFoundException) as caught:
-        engage("no_such_one", cast("RuntimeTaskInstanceProtocol", TaskInstance()), None, None)
+        begin_try("no_such_one", cast("RuntimeTaskInstanceProtocol", TaskInstance()), None, None)
     assert "".join(traceback.format_exception(caught.value)).count("'no_such_one' is") == 1
 
 

@@ -20,7 +20,7 @@ from airflow_provider_spark_operator.hooks.loop import CANCEL_SECONDS
 from airflow_provider_spark_operator.kube.connection import ClusterAccess
 from airflow_provider_spark_operator.kube.resources import SPARK_APPLICATIONS, ResourceType
 from airflow_provider_spark_operator.operators import kill
-from airflow_provider_spark_operator.operators.kill import Engagement, give_up
+from airflow_provider_spark_operator.operators.kill import TaskTry, give_up
 from airflow_provider_spark_operator.triggers.task_instance import Fate
 from tests.cluster import Cluster, run_on
 from tests.follow.applications import FAILED, RUNNING, build_stored
@@ -35,17 +35,17 @@ def cancelled(monkeypatch: pytest.MonkeyPatch) -> list[TaskStamp]:
     """The stamps whose applications were cancelled."""
     stamps: list[TaskStamp] = []
 
-    async def cancel(self: Engagement, seconds: float) -> dict[str, Any]:
+    async def cancel(self: TaskTry, seconds: float) -> dict[str, Any]:
         stamps.append(self.stamp)
         return {}
 
-    monkeypatch.setattr(Engagement, "_cancel", cancel)
+    monkeypatch.setattr(TaskTry, "_cancel", cancel)
     return stamps
 
 
 @pytest.fixture
-def engagement() -> Engagement:
-    return Engagement(ClusterAccess(), STAMP, "jobs", SPARK_APPLICATIONS)
+def task_try() -> TaskTry:
+    return TaskTry(ClusterAccess(), STAMP, "jobs", SPARK_APPLICATIONS)
 
 
 def set_fate(monkeypatch: pytest.MonkeyPatch, fate: Callable[..., object]) -> None:
@@ -53,41 +53,41 @@ def set_fate(monkeypatch: pytest.MonkeyPatch, fate: Callable[..., object]) -> No
 
 
 def test_killed_task_cancels_its_application(
-    monkeypatch: pytest.MonkeyPatch, engagement: Engagement, cancelled: list[TaskStamp]
+    monkeypatch: pytest.MonkeyPatch, task_try: TaskTry, cancelled: list[TaskStamp]
 ) -> None:
     set_fate(monkeypatch, lambda stamp: Fate.KILLED if stamp == STAMP else Fate.MOVED)
-    engagement.stop()
+    task_try.stop()
     assert cancelled == [STAMP]
-    assert engagement.stop_requested
+    assert task_try.stop_requested
 
 
 def test_drained_worker_leaves_application_to_next_try(
     monkeypatch: pytest.MonkeyPatch,
-    engagement: Engagement,
+    task_try: TaskTry,
     cancelled: list[TaskStamp],
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     set_fate(monkeypatch, lambda stamp: Fate.MOVED)
     with caplog.at_level(logging.INFO):
-        engagement.stop()
+        task_try.stop()
     assert cancelled == []
     assert "the next try of the task adopts the application" in caplog.text
 
 
 def test_drained_worker_without_retry_logs_that_application_may_run(
-    monkeypatch: pytest.MonkeyPatch, engagement: Engagement, caplog: pytest.LogCaptureFixture
+    monkeypatch: pytest.MonkeyPatch, task_try: TaskTry, caplog: pytest.LogCaptureFixture
 ) -> None:
     set_fate(monkeypatch, lambda stamp: Fate.MOVED)
     assert STAMP.max_tries is not None
-    engagement.stamp = replace(STAMP, try_number=STAMP.max_tries + 1)
+    task_try.stamp = replace(STAMP, try_number=STAMP.max_tries + 1)
     with caplog.at_level(logging.INFO):
-        engagement.stop()
+        task_try.stop()
     assert "the task has no retry left, and the application may still be running" in caplog.text
 
 
 def test_nothing_is_cancelled_if_airflow_reports_an_error(
     monkeypatch: pytest.MonkeyPatch,
-    engagement: Engagement,
+    task_try: TaskTry,
     cancelled: list[TaskStamp],
     caplog: pytest.LogCaptureFixture,
 ) -> None:
@@ -95,14 +95,14 @@ def test_nothing_is_cancelled_if_airflow_reports_an_error(
         raise LookupError("no such route")
 
     set_fate(monkeypatch, refuse)
-    engagement.stop()
+    task_try.stop()
     assert cancelled == []
     cause = "Airflow did not report the state of the task: no such"
     assert f"could not delete the resources of this task; its program may still be running: {cause}" in caplog.text
 
 
 def test_stop_waits_for_the_answer_of_airflow(
-    monkeypatch: pytest.MonkeyPatch, engagement: Engagement, cancelled: list[TaskStamp]
+    monkeypatch: pytest.MonkeyPatch, task_try: TaskTry, cancelled: list[TaskStamp]
 ) -> None:
     is_awaited = threading.Event()
 
@@ -113,13 +113,13 @@ def test_stop_waits_for_the_answer_of_airflow(
 
     monkeypatch.setattr(kill, "threading", SimpleNamespace(Thread=Thread))
     set_fate(monkeypatch, lambda stamp: Fate.KILLED if is_awaited.wait(10) else Fate.MOVED)
-    engagement.stop()
+    task_try.stop()
     assert cancelled == [STAMP]
 
 
 def test_stop_does_not_wait_for_unresponsive_airflow(
     monkeypatch: pytest.MonkeyPatch,
-    engagement: Engagement,
+    task_try: TaskTry,
     cancelled: list[TaskStamp],
     caplog: pytest.LogCaptureFixture,
 ) -> None:
@@ -132,7 +132,7 @@ def test_stop_does_not_wait_for_unresponsive_airflow(
 
     monkeypatch.setattr(kill, "_FATE_SECONDS", 0.01)
     set_fate(monkeypatch, hang)
-    engagement.stop()
+    task_try.stop()
     release.set()
     assert cancelled == []
     assert "may still be running: Airflow did not report the state of the task within" in caplog.text
@@ -141,37 +141,37 @@ def test_stop_does_not_wait_for_unresponsive_airflow(
 
 def test_unresponsive_cluster_is_logged(
     monkeypatch: pytest.MonkeyPatch,
-    engagement: Engagement,
+    task_try: TaskTry,
     cluster: Cluster,
     tmp_path: Path,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     monkeypatch.setattr(kill, "CANCEL_SECONDS", kill._GRACE_SECONDS)
     set_fate(monkeypatch, lambda stamp: Fate.KILLED)
-    engagement.access = ClusterAccess(kubeconfig=tmp_path / "none")
-    engagement.stop()
+    task_try.access = ClusterAccess(kubeconfig=tmp_path / "none")
+    task_try.stop()
     assert f"kubeconfig {tmp_path / 'none'} does not exist" in caplog.text
     shut_down(cluster)
-    engagement.access = ClusterAccess(kubeconfig_document=cluster.kubeconfig)
-    engagement.stop()
+    task_try.access = ClusterAccess(kubeconfig_document=cluster.kubeconfig)
+    task_try.stop()
     assert "its program may still be running: could not discover sparkapplications" in caplog.text
 
 
 @pytest.mark.parametrize(
     ("request_name", "method", "answer"),
     [
-        ("_cancel", Engagement.stop, None),
-        ("_list_own", Engagement.describe_timeout, "no triggerer reported the end of the application"),
-        ("_list_own", Engagement.has_resource, True),
+        ("_cancel", TaskTry.stop, None),
+        ("_list_own", TaskTry.describe_timeout, "no triggerer reported the end of the application"),
+        ("_list_own", TaskTry.has_resource, True),
     ],
     ids=["stop", "describe_timeout", "has_resource"],
 )
 def test_request_that_the_cluster_does_not_answer_is_cancelled(
     monkeypatch: pytest.MonkeyPatch,
-    engagement: Engagement,
+    task_try: TaskTry,
     caplog: pytest.LogCaptureFixture,
     request_name: str,
-    method: Callable[[Engagement], object],
+    method: Callable[[TaskTry], object],
     answer: object,
 ) -> None:
     cancelled = threading.Event()
@@ -184,9 +184,9 @@ def test_request_that_the_cluster_does_not_answer_is_cancelled(
             raise
 
     monkeypatch.setattr(kill, "CANCEL_SECONDS", 0.05)
-    monkeypatch.setattr(Engagement, request_name, hang)
+    monkeypatch.setattr(TaskTry, request_name, hang)
     set_fate(monkeypatch, lambda stamp: Fate.KILLED)
-    assert method(engagement) == answer
+    assert method(task_try) == answer
     assert cancelled.is_set()
     assert "could not" in caplog.text
 
@@ -202,53 +202,51 @@ def test_request_that_the_cluster_does_not_answer_is_cancelled(
     ],
 )
 def test_failed_task_releases_what_it_has_submitted(
-    engagement: Engagement,
+    task_try: TaskTry,
     cancelled: list[TaskStamp],
     error: BaseException,
     may_run: bool,
     stop_requested: bool,
     is_released: bool,
 ) -> None:
-    engagement.may_run, engagement.stop_requested = may_run, stop_requested
-    with pytest.raises(type(error)), engagement.release_if_failed(delete=True, is_retried=lambda _: False):
+    task_try.may_run, task_try.stop_requested = may_run, stop_requested
+    with pytest.raises(type(error)), task_try.release_if_failed(delete=True, is_retried=lambda _: False):
         raise error
     assert cancelled == ([STAMP] if is_released else [])
 
 
 def test_release_reports_that_the_resource_could_not_be_deleted(
-    monkeypatch: pytest.MonkeyPatch, engagement: Engagement
+    monkeypatch: pytest.MonkeyPatch, task_try: TaskTry
 ) -> None:
-    async def fail(self: Engagement, seconds: float) -> None:
+    async def fail(self: TaskTry, seconds: float) -> None:
         raise TimeoutError
 
-    monkeypatch.setattr(Engagement, "_cancel", fail)
-    assert engagement.release(delete=True) == "could not delete it, so it may still be running: TimeoutError"
+    monkeypatch.setattr(TaskTry, "_cancel", fail)
+    assert task_try.release(delete=True) == "could not delete it, so it may still be running: TimeoutError"
 
 
-def test_application_is_left_to_a_retry_if_the_exception_of_the_task_is_retried(engagement: Engagement) -> None:
+def test_application_is_left_to_a_retry_if_the_exception_of_the_task_is_retried(task_try: TaskTry) -> None:
     def is_retried(error: BaseException) -> bool:
         return isinstance(error, SparkApplicationError) and str(error) == "The trigger failed."
 
-    error = give_up(engagement, "The trigger failed.", delete=False, is_retried=is_retried)
+    error = give_up(task_try, "The trigger failed.", delete=False, is_retried=is_retried)
     assert str(error) == "The trigger failed; it may still be running, and a retry adopts it"
 
 
-def test_cancellation_leaves_time_to_report_its_error(monkeypatch: pytest.MonkeyPatch, engagement: Engagement) -> None:
+def test_cancellation_leaves_time_to_report_its_error(monkeypatch: pytest.MonkeyPatch, task_try: TaskTry) -> None:
     limits: list[float] = []
 
-    async def cancel(self: Engagement, seconds: float) -> dict[str, Any]:
+    async def cancel(self: TaskTry, seconds: float) -> dict[str, Any]:
         limits.append(seconds)
         return {}
 
-    monkeypatch.setattr(Engagement, "_cancel", cancel)
-    engagement.cancel()
-    engagement.release(delete=True)
+    monkeypatch.setattr(TaskTry, "_cancel", cancel)
+    task_try.cancel()
+    task_try.release(delete=True)
     assert limits == [CANCEL_SECONDS - kill._GRACE_SECONDS, kill.LONG_CANCEL_SECONDS - kill._GRACE_SECONDS]
 
 
-def test_timeout_names_ended_applications_of_this_try_only(
-    monkeypatch: pytest.MonkeyPatch, engagement: Engagement
-) -> None:
+def test_timeout_names_ended_applications_of_this_try_only(monkeypatch: pytest.MonkeyPatch, task_try: TaskTry) -> None:
     earlier = replace(STAMP, try_number=0, task_instance_id="id-0")
     found = [
         build_stored("ended", "u1", "1", *FAILED),
@@ -259,11 +257,11 @@ def test_timeout_names_ended_applications_of_this_try_only(
     for document, stamp in zip(found, (earlier, earlier, earlier, STAMP), strict=True):
         document["metadata"] |= {"labels": stamp.build_labels(), "annotations": stamp.build_annotations()}
 
-    async def list_own(self: Engagement) -> tuple[ResourceType, list[dict[str, Any]]]:
+    async def list_own(self: TaskTry) -> tuple[ResourceType, list[dict[str, Any]]]:
         return self.resource, found
 
-    monkeypatch.setattr(Engagement, "_list_own", list_own)
-    assert engagement.describe_timeout() == (
+    monkeypatch.setattr(TaskTry, "_list_own", list_own)
+    assert task_try.describe_timeout() == (
         "no triggerer reported the end of "
         "SparkApplication jobs/running (RunningHealthy), SparkApplication jobs/unread (ResourceReleased), "
         "SparkApplication jobs/own (ResourceReleased)"
@@ -272,7 +270,7 @@ def test_timeout_names_ended_applications_of_this_try_only(
 
 @pytest.mark.parametrize(("own", "searched"), [("jobs", "jobs"), (None, "team")], ids=["own", "default"])
 def test_resources_are_searched_in_the_namespace_of_the_task(
-    monkeypatch: pytest.MonkeyPatch, engagement: Engagement, own: str | None, searched: str
+    monkeypatch: pytest.MonkeyPatch, task_try: TaskTry, own: str | None, searched: str
 ) -> None:
     namespaces: list[str] = []
 
@@ -280,7 +278,7 @@ def test_resources_are_searched_in_the_namespace_of_the_task(
     async def connect() -> AsyncIterator[SimpleNamespace]:
         yield SimpleNamespace(default_namespace="team")
 
-    async def open_client(self: Engagement) -> object:
+    async def open_client(self: TaskTry) -> object:
         return connect()
 
     async def choose_served_version(client: object, resource: ResourceType) -> ResourceType:
@@ -290,7 +288,7 @@ def test_resources_are_searched_in_the_namespace_of_the_task(
         namespaces.append(namespace)
         return []
 
-    monkeypatch.setattr(Engagement, "open_client", open_client)
+    monkeypatch.setattr(TaskTry, "open_client", open_client)
     monkeypatch.setattr(kill, "choose_served_version", choose_served_version)
 
     async def cancel_try(client: object, stamp: object, namespace: str | None, resource: object) -> dict[str, Any]:
@@ -299,15 +297,15 @@ def test_resources_are_searched_in_the_namespace_of_the_task(
 
     monkeypatch.setattr(kill, "list_applications", list_applications)
     monkeypatch.setattr(kill, "cancel_try", cancel_try)
-    engagement.namespace = own
-    assert not engagement.has_resource()
-    engagement.cancel()
+    task_try.namespace = own
+    assert not task_try.has_resource()
+    task_try.cancel()
     assert namespaces == [searched, searched]
 
 
 def test_killed_task_cancels_its_application_after_outage(
     monkeypatch: pytest.MonkeyPatch,
-    engagement: Engagement,
+    task_try: TaskTry,
     cluster: Cluster,
     tmp_path: Path,
     caplog: pytest.LogCaptureFixture,
@@ -320,16 +318,16 @@ def test_killed_task_cancels_its_application_after_outage(
 
     async def reread() -> ClusterAccess:
         rereads.append("the connection")
-        return engagement.access
+        return task_try.access
 
-    engagement.access = ClusterAccess(kubeconfig=file, reread=reread)
+    task_try.access = ClusterAccess(kubeconfig=file, reread=reread)
     set_fate(monkeypatch, lambda stamp: Fate.KILLED)
     shut_down(cluster)
     with (
         relocate(cluster) as kubeconfig,
         call_when_logged("is not available", lambda: file.write_text(yaml.safe_dump(kubeconfig)), kill.logger),
     ):
-        engagement.stop()
+        task_try.stop()
     assert "deletion of the resources of this task: the Kubernetes API is not available" in caplog.text
     assert "SparkApplication jobs/pi is being deleted" in caplog.text
     assert rereads == [], "Airflow may not answer in a signal handler"
