@@ -147,7 +147,7 @@ async def test_missing_connection_is_named(
     assert "".join(traceback.format_exception(caught.value)).count("'no_such_one' is") == 1
 
 
-def test_engagement_reports_a_missing_connection_once() -> None:
+def test_try_reports_a_missing_connection_once() -> None:
     with pytest.raises(AirflowNotFoundException) as caught:
         begin_try("no_such_one", cast("RuntimeTaskInstanceProtocol", TaskInstance()), None, None)
     assert "".join(traceback.format_exception(caught.value)).count("'no_such_one' is") == 1

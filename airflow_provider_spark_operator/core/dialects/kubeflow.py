@@ -128,16 +128,18 @@ class Kubeflow(Dialect):
         current = get_object(status.get("applicationState"))
         state = get_text(current.get("state")) or _State.NEW
         message = shorten_java_message(get_text(current.get("errorMessage"))) or None
-        means = _get_meaning(state, message)
-        driver = _build_driver_status(message) if means is ApplicationState.FAILED else None
-        present = StateEntry(state, _find_start(status, state, means), message, driver_status=driver, means=means)
+        equivalent = _find_equivalent(state, message)
+        driver = _build_driver_status(message) if equivalent is ApplicationState.FAILED else None
+        present = StateEntry(
+            state, _find_start(status, state, equivalent), message, driver_status=driver, equivalent=equivalent
+        )
         return Progress(
             state=state,
             phase=_PHASES.get(state, Phase.WAITING),
             since=present.time,
             message=message,
             attempt=max(0, _read_count(status, "executionAttempts") - 1),
-            history=(present,) if means else (),
+            history=(present,) if equivalent else (),
             driver_status=driver,
             application_id=get_text(status.get("sparkApplicationId")) or None,
             restart_pending=_is_restart_pending(
@@ -159,12 +161,12 @@ class Kubeflow(Dialect):
         submitted = read_time(status.get("lastSubmissionAttemptTime"))
         entries: list[StateEntry] = []
         if created and _read_count(status, "executionAttempts") <= 1 and _read_count(status, "submissionAttempts") <= 1:
-            entries.append(StateEntry(_State.NEW, created, means=ApplicationState.SUBMITTED))
-        if submitted and current.meaning != ApplicationState.SCHEDULING_FAILURE:
-            entries.append(StateEntry(_State.SUBMITTED, submitted, means=ApplicationState.DRIVER_REQUESTED))
+            entries.append(StateEntry(_State.NEW, created, equivalent=ApplicationState.SUBMITTED))
+        if submitted and current.apache_state != ApplicationState.SCHEDULING_FAILURE:
+            entries.append(StateEntry(_State.SUBMITTED, submitted, equivalent=ApplicationState.DRIVER_REQUESTED))
             started = max(driver_started, submitted) if driver_started else None
             if started and (seen.phase is not Phase.WAITING or seen.state in _BETWEEN_ATTEMPTS):
-                entries.append(StateEntry(_State.RUNNING, started, means=ApplicationState.RUNNING_HEALTHY))
+                entries.append(StateEntry(_State.RUNNING, started, equivalent=ApplicationState.RUNNING_HEALTHY))
         if seen.state in _BETWEEN_ATTEMPTS and (ended := read_time(status.get("terminationTime"))):
             current = replace(current, time=ended)
         # The operator writes the state RUNNING without a time.
@@ -316,7 +318,7 @@ def _find_policy_problems(given: object) -> list[Problem]:
     return []
 
 
-def _get_meaning(state: str, message: str | None) -> ApplicationState | None:
+def _find_equivalent(state: str, message: str | None) -> ApplicationState | None:
     if state == _State.FAILED and _NOT_SUBMITTED.match(message or ""):
         return ApplicationState.SCHEDULING_FAILURE
     return _MEANINGS.get(state)
@@ -342,11 +344,11 @@ def _find_suspend_reason(resource: KubernetesObject, status: Mapping[str, object
     return SuspendReason.KUEUE_EVICTION if get_text(labels.get(LABEL_QUEUE_NAME)) else SuspendReason.SPEC_SUSPEND
 
 
-def _find_start(status: Mapping[str, object], state: str, means: ApplicationState | None) -> datetime | None:
+def _find_start(status: Mapping[str, object], state: str, equivalent: ApplicationState | None) -> datetime | None:
     submitted, ended = (read_time(status.get(key)) for key in ("lastSubmissionAttemptTime", "terminationTime"))
     if state in _SUBMITTING:
         return submitted
-    if means is ApplicationState.SCHEDULING_FAILURE:
+    if equivalent is ApplicationState.SCHEDULING_FAILURE:
         # An earlier terminationTime belongs to the driver of an earlier attempt.
         return max(filter(None, (submitted, ended)), default=None)
     return ended if state in _MEANINGS else None

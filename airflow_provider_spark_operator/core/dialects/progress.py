@@ -70,7 +70,7 @@ class StateEntry:
         message: Message of the status. None if there is none.
         driver_status: Status of the driver pod at this time. None if it was not recorded.
         reason: A constant of `core.states.reasons`. None if the operator writes no reasons.
-        means: The equivalent state of `spark.apache.org`. None if there is none, or the state is one.
+        equivalent: The equivalent state of `spark.apache.org`. None if there is none, or the state is one.
         log_lines: The last lines of the driver's log, if the controller of this package recorded them.
         suspended_by: Why the application was suspended. None if the state is another one.
     """
@@ -80,14 +80,14 @@ class StateEntry:
     message: str | None = None
     driver_status: Mapping[str, object] | None = None
     reason: str | None = None
-    means: ApplicationState | None = None
+    equivalent: ApplicationState | None = None
     log_lines: tuple[str, ...] = ()
     suspended_by: SuspendReason | None = None
 
     @property
-    def meaning(self) -> str:
+    def apache_state(self) -> str:
         """The equivalent state of `spark.apache.org`, or the state itself if there is none."""
-        return self.means or self.state
+        return self.equivalent or self.state
 
 
 @dataclass(frozen=True)
@@ -145,7 +145,7 @@ class Progress:
         if self.phase is not Phase.ENDED or self.driver_read:
             return False
         stop = find_last_stop(self.history)
-        return stop is None or (stop.meaning in _UNREAD and not stop.driver_status and not is_spec_refused(stop))
+        return stop is None or (stop.apache_state in _UNREAD and not stop.driver_status and not is_spec_refused(stop))
 
 
 _UNREAD = frozenset({ApplicationState.FAILED, ApplicationState.SCHEDULING_FAILURE})
@@ -163,9 +163,9 @@ def is_spec_refused(stop: StateEntry) -> bool:
 def find_last_stop(history: tuple[StateEntry, ...]) -> StateEntry | None:
     """Return the entry with which the latest attempt in `history` stopped; None if it has not stopped."""
     for entry in reversed(history):
-        if entry.meaning in STOPPING:
+        if entry.apache_state in STOPPING:
             return entry
-        if entry.meaning in INITIALIZING:
+        if entry.apache_state in INITIALIZING:
             return None
     return None
 
@@ -178,11 +178,11 @@ def get_log_lines(seen: Progress) -> tuple[str, ...]:
 
 def had_driver(seen: Progress) -> bool:
     """Return whether the status shows that the latest attempt had a driver pod."""
-    if seen.driver_status or any(entry.meaning in STARTING | RUNNING for entry in seen.history):
+    if seen.driver_status or any(entry.apache_state in STARTING | RUNNING for entry in seen.history):
         return True
     stop = find_last_stop(seen.history)
     # A status without a history does not record the start of the driver.
-    return seen.driver_kept and stop is not None and stop.meaning != ApplicationState.SCHEDULING_FAILURE
+    return seen.driver_kept and stop is not None and stop.apache_state != ApplicationState.SCHEDULING_FAILURE
 
 
 def compute_seconds_per_state(seen: Progress) -> dict[str, float]:
@@ -200,9 +200,9 @@ def find_driver_period(seen: Progress) -> tuple[datetime | None, datetime | None
     stop = find_last_stop(seen.history)
     begin: datetime | None = None
     for entry in reversed(seen.history):
-        if entry.meaning in STARTING | RUNNING:
+        if entry.apache_state in STARTING | RUNNING:
             begin = entry.time
-        elif entry.meaning in INITIALIZING:
+        elif entry.apache_state in INITIALIZING:
             break
     return begin, stop.time if stop else None
 
@@ -210,7 +210,7 @@ def find_driver_period(seen: Progress) -> tuple[datetime | None, datetime | None
 def with_driver_deleted(seen: Progress) -> Progress:
     """Return `seen` with a driver that failed because its pod was deleted."""
     stop = find_last_stop(seen.history)
-    if stop is None or stop.meaning != ApplicationState.FAILED:
+    if stop is None or stop.apache_state != ApplicationState.FAILED:
         return seen
     interrupted = replace(stop, reason=DRIVER_INTERRUPTED, message="The driver pod was deleted while it ran")
     history = tuple(interrupted if entry is stop else entry for entry in seen.history)
@@ -220,9 +220,9 @@ def with_driver_deleted(seen: Progress) -> Progress:
 def with_driver_status(seen: Progress, status: Mapping[str, object]) -> Progress:
     """Return `seen` with the status of the driver pod, if the driver failed."""
     stop = find_last_stop(seen.history)
-    if stop is None or stop.meaning != ApplicationState.FAILED:
+    if stop is None or stop.apache_state != ApplicationState.FAILED:
         return seen
     evicted = str(status.get("reason", "")).lower() == "evicted"
-    means = ApplicationState.DRIVER_EVICTED if evicted else stop.means
-    history = (*seen.history[:-1], replace(stop, driver_status=status, means=means))
+    equivalent = ApplicationState.DRIVER_EVICTED if evicted else stop.equivalent
+    history = (*seen.history[:-1], replace(stop, driver_status=status, equivalent=equivalent))
     return replace(seen, history=history, driver_status=status)

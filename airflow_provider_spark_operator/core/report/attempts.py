@@ -14,7 +14,7 @@ class StateSpan:
 
     Attributes:
         state: The state in the words of the dialect.
-        meaning: The equivalent state of `spark.apache.org`, or the state itself if there is none.
+        apache_state: The equivalent state of `spark.apache.org`, or the state itself if there is none.
         begin: When the application entered the state. None if unknown.
         end: When the application left the state. None if it is still in the state, or if the time is unknown. The last
             state of an application that has ended has no duration.
@@ -23,7 +23,7 @@ class StateSpan:
     """
 
     state: str
-    meaning: str
+    apache_state: str
     begin: datetime | None
     end: datetime | None
     message: str | None = None
@@ -54,7 +54,7 @@ class Attempt:
     @property
     def suspended(self) -> datetime | None:
         """When it was suspended, which stops its driver. None if it was not, or if the time is unknown."""
-        return next((state.begin for state in self.states if state.meaning == ApplicationState.SUSPENDED), None)
+        return next((state.begin for state in self.states if state.apache_state == ApplicationState.SUSPENDED), None)
 
     @property
     def end(self) -> datetime | None:
@@ -64,7 +64,7 @@ class Attempt:
         if self.suspended:
             return self.suspended
         last = self.states[-1]
-        return (last.begin if last.meaning in TERMINATED else last.end) if self.is_over else None
+        return (last.begin if last.apache_state in TERMINATED else last.end) if self.is_over else None
 
 
 def list_attempts(history: Sequence[StateEntry], seen: Progress) -> tuple[Attempt, ...]:
@@ -76,7 +76,7 @@ def list_attempts(history: Sequence[StateEntry], seen: Progress) -> tuple[Attemp
     """
     groups: list[list[StateEntry]] = []
     for entry in history:
-        if not groups or (entry.meaning in INITIALIZING and groups[-1][-1].meaning not in INITIALIZING):
+        if not groups or (entry.apache_state in INITIALIZING and groups[-1][-1].apache_state not in INITIALIZING):
             groups.append([])
         groups[-1].append(entry)
     spans = _build_spans(history, seen.phase is Phase.ENDED)
@@ -100,5 +100,5 @@ def _build_spans(history: Sequence[StateEntry], has_ended: bool) -> tuple[StateS
         if not is_last:
             following = next((later.time for later in history[index + 1 :] if later.time), None)
         end = max(following, entry.time) if following and entry.time else following
-        spans.append(StateSpan(entry.state, entry.meaning, entry.time, end, entry.message, entry.reason))
+        spans.append(StateSpan(entry.state, entry.apache_state, entry.time, end, entry.message, entry.reason))
     return tuple(spans)

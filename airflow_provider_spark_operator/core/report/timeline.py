@@ -171,7 +171,12 @@ def _list_marks(
             yield Mark(attempt.begin, kind, f"attempt {attempt.number}")
         if attempt.suspended:
             yield Mark(attempt.suspended, MarkKind.SUSPENDED, f"attempt {attempt.number} suspended")
-        if not is_last and attempt.stop and attempt.stop.time and attempt.stop.meaning != ApplicationState.SUCCEEDED:
+        if (
+            not is_last
+            and attempt.stop
+            and attempt.stop.time
+            and attempt.stop.apache_state != ApplicationState.SUCCEEDED
+        ):
             yield Mark(attempt.stop.time, MarkKind.ATTEMPT_FAILED, attempt.stop.state)
     for span in executors:
         if span.state is ExecutorState.FAILED and span.end:
@@ -179,7 +184,7 @@ def _list_marks(
     if summary.ended is None:
         return
     stop = attempts[-1].stop if attempts else None
-    succeeded = stop is not None and stop.meaning == ApplicationState.SUCCEEDED
+    succeeded = stop is not None and stop.apache_state == ApplicationState.SUCCEEDED
     cancelled = stop is None and summary.state in TERMINATED
     text = "Cancelled" if cancelled else (stop.state if stop else summary.state)
     yield Mark(summary.ended, MarkKind.SUCCEEDED if succeeded else MarkKind.FAILED, text)

@@ -116,7 +116,7 @@ def _build_state(state: StateSpan, timeline: Timeline) -> Bar | None:
     if state.begin is None:
         return None
     end = max(state.end or timeline.end, state.begin)
-    return Bar(state.state, state.begin, end, _choose_tone(state.meaning), format_duration(end - state.begin))
+    return Bar(state.state, state.begin, end, _choose_tone(state.apache_state), format_duration(end - state.begin))
 
 
 def _build_executor(span: ExecutorSpan, timeline: Timeline) -> Bar:
@@ -126,9 +126,9 @@ def _build_executor(span: ExecutorSpan, timeline: Timeline) -> Bar:
     return Bar(span.name, begin, end, tone, format_duration(end - begin), span.detail)
 
 
-def _choose_tone(meaning: str) -> Tone:
+def _choose_tone(apache_state: str) -> Tone:
     for tone, states in _TONES.items():
-        if meaning in states:
+        if apache_state in states:
             return tone
     return Tone.RELEASED
 

@@ -23,7 +23,7 @@ _CLOCK: Final = timedelta(seconds=1)
 def has_more_facts(seen: Progress) -> bool:
     """Return whether the driver pod or Events may show another cause of a failure than the status does."""
     stop = find_last_stop(seen.history)
-    if seen.phase is not Phase.ENDED or stop is None or stop.meaning != ApplicationState.FAILED:
+    if seen.phase is not Phase.ENDED or stop is None or stop.apache_state != ApplicationState.FAILED:
         return False
     return seen.driver_kept or (judge_progress(seen).reason == DRIVER_FAILED and may_be_stopped(None, seen))
 

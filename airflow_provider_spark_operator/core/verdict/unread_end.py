@@ -44,7 +44,7 @@ def confirm_end(
     if ends:
         return _end(seen, ends[-1])
     if was_alive:
-        return _end(seen, StateEntry(_name_failure(seen, resource), seen.since, means=ApplicationState.FAILED))
+        return _end(seen, StateEntry(_name_failure(seen, resource), seen.since, equivalent=ApplicationState.FAILED))
     return replace(seen, driver_read=True)
 
 
@@ -57,7 +57,7 @@ def _continue(seen: Progress, resource: Mapping[str, object], pod: Mapping[str, 
         dialect_of(resource.get("apiVersion")).running,
         read_time(read_creation(pod)),
         f"{claim}, but a driver pod exists",
-        means=ApplicationState.RUNNING_HEALTHY,
+        equivalent=ApplicationState.RUNNING_HEALTHY,
     )
     before = seen.history[: seen.history.index(stop) if stop else -1]
     return replace(
@@ -83,7 +83,7 @@ def _describe_end(
         None if succeeded else end.message,
         driver_status=status,
         reason=end.reason,
-        means=end.state,
+        equivalent=end.state,
     )
 
 

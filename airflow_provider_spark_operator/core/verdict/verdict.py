@@ -113,7 +113,7 @@ def _judge_outcome(progress: Progress, warnings: Sequence[str]) -> Verdict:
     if stop is None:
         sentence = "The application ended without a result: its resources were deleted before its latest attempt ended."
         reported = Verdict(Outcome.FAILED, FailureKind.INFRASTRUCTURE, True, reasons.CANCELLED, sentence)
-    elif stop.meaning == _State.SUCCEEDED:
+    elif stop.apache_state == _State.SUCCEEDED:
         return Verdict(Outcome.SUCCEEDED, None, False, reasons.SUCCEEDED, "The application succeeded.")
     else:
         reported = _judge_failure(stop, progress, warnings)
@@ -200,14 +200,14 @@ def _judge_failure(stop: StateEntry, progress: Progress, warnings: Sequence[str]
 
 def _find_cause(stop: StateEntry, progress: Progress, warnings: Sequence[str]) -> _Cause:
     status, settings = stop.driver_status or {}, progress.settings
-    if stop.meaning == _State.SCHEDULING_FAILURE:
+    if stop.apache_state == _State.SCHEDULING_FAILURE:
         return _explain_refusal(stop, settings)
-    if stop.meaning == _State.DRIVER_EVICTED:
+    if stop.apache_state == _State.DRIVER_EVICTED:
         message = pods.get_text(status.get("message"))
         description = "the driver pod was evicted from its node" + (f": {message}" if message else "")
         advice = f"raise the requests of the driver to its actual usage; for memory, raise {settings.overhead}"
         return _Cause(FailureKind.INFRASTRUCTURE, True, reasons.DRIVER_EVICTED, description, advice)
-    if stop.meaning in _TIMEOUTS:
+    if stop.apache_state in _TIMEOUTS:
         return _find_obstacle(status, settings) or _explain_timeout(stop, settings, warnings)
     if stop.reason == reasons.DRIVER_INTERRUPTED:
         return _explain_interruption(status, stop.message or "the driver pod was deleted while it ran", settings)
@@ -254,9 +254,9 @@ def describe_driver_obstacle(status: Mapping[str, object], settings: SettingName
 
 
 def _explain_timeout(stop: StateEntry, settings: SettingNames, warnings: Sequence[str]) -> _Cause:
-    kind, reason, description, advice = _TIMEOUTS[stop.meaning]
+    kind, reason, description, advice = _TIMEOUTS[stop.apache_state]
     mounts = [warning for warning in warnings if warning.startswith(_MOUNT_FAILURES)]
-    if stop.meaning == _State.DRIVER_START_TIMED_OUT and mounts:
+    if stop.apache_state == _State.DRIVER_START_TIMED_OUT and mounts:
         description = f"{description}: {mounts[-1]}"
         advice = advise_on_missing_object(mounts[-1], settings) or advice
     if stop.reason == reasons.EXECUTORS_START_TIMED_OUT and stop.message:

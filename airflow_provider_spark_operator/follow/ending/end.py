@@ -65,7 +65,7 @@ def is_deleted(resource: Mapping[str, Any]) -> bool:
     stop = find_last_stop(seen.history)
     if stop is None or seen.restart_pending:
         return True
-    return stop.meaning != ApplicationState.SUCCEEDED and (stop.time is None or stop.time >= deleted)
+    return stop.apache_state != ApplicationState.SUCCEEDED and (stop.time is None or stop.time >= deleted)
 
 
 async def find_final_progress_with_pods(

@@ -113,7 +113,7 @@ async def find_unreported_failure(
 
 def _has_failed(seen: Progress) -> bool:
     stop = find_last_stop(seen.history)
-    return (stop.meaning if stop else seen.state) in FAILURE
+    return (stop.apache_state if stop else seen.state) in FAILURE
 
 
 def _creation_key_of(document: JsonObject) -> tuple[str, str]:

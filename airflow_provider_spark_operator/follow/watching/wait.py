@@ -292,7 +292,7 @@ async def _end_attempt(
     """Show the rest of the driver's log, and read what the cluster still knows about the end of an attempt."""
     await _outlast_outage(hub, reference)
     stop = find_last_stop(seen.history)
-    failed = stop is None or stop.meaning != ApplicationState.SUCCEEDED
+    failed = stop is None or stop.apache_state != ApplicationState.SUCCEEDED
     # The executors of a failed driver end with the driver, so they are read while its last lines arrive.
     reading = asyncio.create_task(read_executor_ends(hub.client, reference)) if failed else None
     try:

@@ -178,7 +178,7 @@ def test_restart_after_stop_depends_on_policy_and_remaining_retries(
 def test_stop_has_meaning_of_apache_state(state: str, meaning: ApplicationState) -> None:
     stop = find_last_stop(KUBEFLOW.read_progress(build_document(state)).history)
     assert stop is not None
-    assert (stop.state, stop.meaning) == (state, meaning)
+    assert (stop.state, stop.apache_state) == (state, meaning)
 
 
 @pytest.mark.parametrize("state", ["SUCCEEDING", "FAILING", "PENDING_RERUN", "SUBMISSION_FAILED", "UNKNOWN", ""])

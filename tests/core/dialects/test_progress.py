@@ -21,9 +21,9 @@ def build_time(second: int) -> datetime:
     return datetime(2026, 1, 1, 0, 0, second, tzinfo=UTC)
 
 
-def build_progress(*states: str, driver_kept: bool = False, means: ApplicationState | None = None) -> Progress:
+def build_progress(*states: str, driver_kept: bool = False, equivalent: ApplicationState | None = None) -> Progress:
     """Build the progress of an application that entered one state per second."""
-    history = tuple(StateEntry(state, build_time(second), means=means) for second, state in enumerate(states))
+    history = tuple(StateEntry(state, build_time(second), equivalent=equivalent) for second, state in enumerate(states))
     return Progress(states[-1], Phase.ENDED, history=history, driver_kept=driver_kept, driver_read=True)
 
 
@@ -34,8 +34,8 @@ def build_progress(*states: str, driver_kept: bool = False, means: ApplicationSt
         (build_progress("Submitted", "Failed"), False),
         (build_progress("Submitted", "SchedulingFailure"), False),
         (Progress("Failed", Phase.ENDED, driver_status={"phase": "Failed"}), True),
-        (build_progress("COMPLETED", driver_kept=True, means=ApplicationState.SUCCEEDED), True),
-        (build_progress("FAILED", driver_kept=True, means=ApplicationState.SCHEDULING_FAILURE), False),
+        (build_progress("COMPLETED", driver_kept=True, equivalent=ApplicationState.SUCCEEDED), True),
+        (build_progress("FAILED", driver_kept=True, equivalent=ApplicationState.SCHEDULING_FAILURE), False),
         (build_progress("SUBMITTED", driver_kept=True), False),
     ],
 )
