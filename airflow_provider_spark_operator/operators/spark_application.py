@@ -353,7 +353,7 @@ class SparkApplicationOperator(BaseOperator):
         retry_policy: RetryPolicy | None = None,
         **kwargs: Any,
     ) -> None:
-        # The arguments by their names, so that no argument needs an assignment of its own.
+        # All arguments. Nothing may be assigned above, because each local name counts as an argument here.
         values = {name: value for name, value in locals().items() if name not in ("self", "kwargs", "__class__")}
         if restarts not in (None, RESTARTS_BY_CLUSTER):
             from .dialect_checks import map_restarts

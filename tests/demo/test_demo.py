@@ -92,6 +92,7 @@ def demo(tmp_path: Path) -> Iterator[Demo]:
     demo.process.kill()
     demo.wait()
     demo.wait_for_processes()
+    assert demo.list_processes() == []
 
 
 def test_demo_runs_real_spark_through_a_deferred_task(demo: Demo) -> None:

@@ -115,7 +115,9 @@ def test_results_of_tasks_are_accepted_at_parse_time(dag: DAG) -> None:
         return "data"
 
     result = choose()
-    operator(labels=result, secrets=[Secret(cast("str", result), path="/s")], volumes=result, driver_template=result)
+    secret = Secret(cast("str", result), path="/s")
+    created = operator(labels=result, secrets=[secret], volumes=result, driver_template=result)
+    assert created.upstream_task_ids == {"choose"}
 
 
 @pytest.mark.parametrize(

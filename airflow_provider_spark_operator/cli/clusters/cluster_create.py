@@ -104,7 +104,7 @@ class _NoteHandler(logging.Handler):
 
 
 def _build_logger() -> logging.Logger:
-    """Return a logger of its own, so that no other configuration of logs changes the output."""
+    """Return a separate logger, so that no other configuration of logs changes the output."""
     logger = logging.Logger(__name__, logging.INFO)
     logger.addHandler(_NoteHandler())
     return logger
