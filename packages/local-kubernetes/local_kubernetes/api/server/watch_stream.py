@@ -172,7 +172,7 @@ async def send_as_lines(request: web.Request, watch: Watch) -> web.StreamRespons
 async def send_as_messages(request: web.Request, watch: Watch) -> web.WebSocketResponse:
     """Answer by WebSocket with one message for each event, until one side closes.
 
-    Spark's Kubernetes client watches by WebSocket; without it, drivers see their executors only by polling.
+    Some clients, such as fabric8, watch only by WebSocket and fall back to polling without it.
     """
     # Clients are on this machine. A heartbeat is not needed, and aiohttp starts its timer again after the end.
     socket = web.WebSocketResponse()
