@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Final
 
@@ -13,6 +13,7 @@ from ...core.report.summary import ApplicationSummary, summarize
 from ...core.states.reasons import OUT_OF_MEMORY
 from ...core.verdict.verdict import Outcome
 from ..base.styles import style_state
+from ..options.task_filter import TaskFilter
 from ..output.tables import Column, Table
 from .pod_census import PodCensus
 
@@ -70,16 +71,20 @@ def format_optional(duration: timedelta | None) -> str:
     return "" if duration is None else format_duration(duration)
 
 
+def _style_cell(cell: str) -> str:
+    return style_state(cell.partition(" ")[0])
+
+
 _NAMESPACE: Final[Column[ApplicationSummary]] = Column("NAMESPACE", lambda summary: summary.namespace, 12)
 _COLUMNS: Final[tuple[Column[ApplicationSummary], ...]] = (
-    Column("NAME", lambda summary: summary.name, 20),
-    Column("STATE", describe_state, 16, is_shortened=True, style=style_state),
-    Column("OUTCOME", _describe_cause, 9, style=lambda outcome: style_state(outcome.partition(" ")[0])),
-    Column("ATTEMPTS", lambda summary: str(summary.attempts), drop_rank=2),
-    Column("EXECUTORS", lambda summary: str(summary.executors), drop_rank=1),
+    Column("NAME", lambda summary: summary.name, 20, is_key=True),
+    Column("STATE", describe_state, 16, is_shortened=True, replaced_by="OUTCOME", style=_style_cell),
+    Column("OUTCOME", _describe_cause, 9, style=_style_cell),
+    Column("ATTEMPTS", lambda summary: str(summary.attempts), drop_rank=3),
+    Column("EXECUTORS", lambda summary: str(summary.executors), drop_rank=2),
     Column("AGE", lambda summary: format_optional(summary.age), 6),
-    Column("DURATION", lambda summary: format_optional(summary.duration), 6, drop_rank=3),
-    Column("TASK", lambda summary: str(summary.task or ""), drop_rank=4),
+    Column("DURATION", lambda summary: format_optional(summary.duration), 6, drop_rank=1),
+    Column("TASK", lambda summary: str(summary.task or "")),
     Column("ENDED", lambda summary: format_optional(_measure_end(summary)), is_wide=True),
     Column("REASON", lambda summary: _read_reason(summary), is_wide=True),
     Column("DRIVER", lambda summary: summary.progress.driver_name or "", is_wide=True),
@@ -100,12 +105,14 @@ class ApplicationFilter:
     Attributes:
         states: Words in lower case. A state, the phase or the outcome must be one of them. Empty for all applications.
         failure: The kind of the failure. None for all applications.
+        task: The task of Airflow that submitted them.
         older_than: Applications older than this.
         younger_than: Applications younger than this.
     """
 
     states: Sequence[str] = ()
     failure: str | None = None
+    task: TaskFilter = field(default_factory=TaskFilter)
     older_than: timedelta | None = None
     younger_than: timedelta | None = None
 
@@ -121,6 +128,7 @@ class ApplicationFilter:
             words.add(summary.verdict.outcome.lower())
         return (
             (not self.states or not words.isdisjoint(self.states))
+            and self.task.accepts(summary.task)
             and (self.failure is None or summary.verdict.failure_kind == self.failure)
             and (self.older_than is None or (summary.age is not None and summary.age > self.older_than))
             and (self.younger_than is None or (summary.age is not None and summary.age < self.younger_than))

@@ -15,7 +15,7 @@ from ...core.kubernetes.times import format_duration
 from ...core.log.driver_log import clean_line, redact
 from ...core.report.executors import select_pods
 from ...core.report.recorded_cause import find_recorded_cause
-from ...core.report.summary import ApplicationSummary
+from ...core.report.summary import ApplicationSummary, read_task
 from ...core.report.timeline import Timeline, build_timeline
 from ...core.report.timeline_rows import number_missing
 from ...core.verdict.verdict import FailureKind, Outcome, Verdict
@@ -26,18 +26,23 @@ from ...follow.narration.obstacles import describe_wait
 from ...kube.client import KubeClient
 from ...kube.connection import ClusterAccess
 from ..base.cluster_client import run_with_client
-from ..base.errors import print_error
+from ..base.errors import CommandError, print_error
 from ..base.exit_codes import ExitCode
 from ..base.program_name import format_command
 from ..base.styles import style_state
-from ..options.options import ApplicationName, Context, Kubeconfig, Namespace
+from ..options.options import Context, DagId, Kubeconfig, Namespace, OptionalName, RunId, TaskId
+from ..options.task_filter import TaskFilter
 from ..output.section_printer import SectionPrinter
 from .application_columns import describe_message, describe_outcome, describe_state, format_optional
 from .event_rows import TITLES, build_event_row, style_type
+from .named_applications import format_name, list_applications
 
 EXAMPLES = """
 # Why did the application fail?
 spark-operator describe pi
+
+# Why did the last run of a task of Airflow fail?
+spark-operator describe --dag sales --task load
 """
 
 _MAX_ROWS: Final = 20
@@ -54,19 +59,30 @@ class _Report:
 
 
 def run(
-    name: ApplicationName, namespace: Namespace = None, context: Context = None, kubeconfig: Kubeconfig = None
+    name: OptionalName = None,
+    dag: DagId = None,
+    task: TaskId = None,
+    run: RunId = None,
+    namespace: Namespace = None,
+    context: Context = None,
+    kubeconfig: Kubeconfig = None,
 ) -> ExitCode:
     """Describe an application: verdict, attempts and states, executors, conditions, Events and the driver's log.
+
+    Without a name, the options of the task select the newest application that the task has submitted.
 
     If the application failed, the description contains the cause and the last lines of the driver's log. If you lack a
     permission, the command leaves out the section that needs it, and names the permission.
     """
+    wanted = TaskFilter(dag, task, run)
+    if bool(name) is bool(wanted):
+        raise CommandError("give either the name of an application, or --dag, --task and --run", ExitCode.INVALID)
     access = ClusterAccess(kubeconfig=kubeconfig, context=context, namespace=namespace)
-    return run_with_client(access, lambda client: _describe(client, name))
+    return run_with_client(access, lambda client: _describe(client, name, wanted))
 
 
-async def _describe(client: KubeClient, name: str) -> ExitCode:
-    snapshot = await read_snapshot(client, name)
+async def _describe(client: KubeClient, name: str | None, wanted: TaskFilter) -> ExitCode:
+    snapshot = await read_snapshot(client, name or await _find_newest(client, wanted))
     now = client.get_time()
     timeline = build_timeline(snapshot.resource, now, all_pods=snapshot.pods, events=snapshot.events or ())
     verdict, evidence = timeline.summary.verdict, None
@@ -84,6 +100,21 @@ async def _describe(client: KubeClient, name: str) -> ExitCode:
     for error in snapshot.refusals:
         print_error(str(error))
     return ExitCode.API_FAILED if snapshot.refusals else ExitCode.SUCCESS
+
+
+async def _find_newest(client: KubeClient, wanted: TaskFilter) -> str:
+    """Return the name, with the API group, of the newest application of a task.
+
+    Raises:
+        CommandError: There is none.
+    """
+    found = await list_applications(client, client.default_namespace, None)
+    selected = [one for one in found if wanted.accepts(read_task(one[1]["metadata"]))]
+    if not selected:
+        message = f"no application with {wanted} found in namespace {client.default_namespace}"
+        raise CommandError(message, ExitCode.API_FAILED)
+    reference, _ = max(selected, key=lambda one: (one[1]["metadata"]["creationTimestamp"], one[0].name))
+    return format_name(reference)
 
 
 def _print(report: _Report) -> None:

@@ -15,8 +15,20 @@ from ..base.cluster_client import run_with_client
 from ..base.errors import print_error, print_note
 from ..base.exit_codes import ExitCode
 from ..options.declaration import Parameter
-from ..options.options import TABLE, AllNamespaces, Context, Kubeconfig, Namespace, Output, Selector
+from ..options.options import (
+    TABLE,
+    AllNamespaces,
+    Context,
+    DagId,
+    Kubeconfig,
+    Namespace,
+    Output,
+    RunId,
+    Selector,
+    TaskId,
+)
 from ..options.state_words import list_state_words, require_states
+from ..options.task_filter import TaskFilter
 from ..output.resource_list import open_list
 from .application_columns import ApplicationFilter, ApplicationTable, Query
 from .list_watch import watch_applications
@@ -25,6 +37,9 @@ from .pod_census import PodCensus
 EXAMPLES = """
 # Applications in the current namespace
 spark-operator list
+
+# The applications that one task of Airflow has submitted, in all runs
+spark-operator list --dag sales --task load
 
 # Applications of the last day that failed because of the infrastructure, in all namespaces
 spark-operator list -A --failure infrastructure --younger-than 1d
@@ -67,6 +82,9 @@ def run(
             "only applications that failed for this kind of cause: application, infrastructure or scheduling",
         ),
     ] = None,
+    dag: DagId = None,
+    task: TaskId = None,
+    run: RunId = None,
     older_than: Annotated[
         str | None,
         Parameter(
@@ -92,10 +110,14 @@ def run(
     The list contains the applications of spark.apache.org and, if Kubeflow's operator is installed, those of
     sparkoperator.k8s.io. The number of executors is shown only if you may list pods. `-o wide`
     adds the time since the end, the reason, the driver pod, the queue of Kueue, the DAG run and the apiVersion.
+
+    A narrow terminal shows the outcome of an ended application in place of its state, and leaves out columns. `-o wide`
+    and pipes leave out nothing.
     """
     criteria = ApplicationFilter(
         states=[word.lower() for word in state or ()],
         failure=failure,
+        task=TaskFilter(dag, task, run),
         older_than=parse_duration(older_than) if older_than else None,
         younger_than=parse_duration(younger_than) if younger_than else None,
     )

@@ -5,18 +5,25 @@ import os
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeAlias
 
+from ...core.kubernetes.json_object import JsonObject
 from ...core.kubernetes.names import LABEL_ROLE, ROLE_EXECUTOR
 from ...core.report.executors import get_executor_number, select_executors
+from ...core.report.summary import read_task
 from ...follow.access.find import find_application, list_served_kinds
 from ...kube.client import KubeClient
 from ...kube.connection import ClusterAccess, open_client
 from ...kube.kubeconfig import read_kubeconfigs
 from ...kube.resources import NAMESPACES, PODS, SPARK_CLUSTERS, ResourceType
+from .task_filter import TaskFilter
 
 Options: TypeAlias = dict[str, Any]
 
 _SECONDS = 2.0
 _MOST = 500
+
+
+def _read_name(item: JsonObject) -> str:
+    return str(item["metadata"]["name"])
 
 
 def list_contexts(options: Options) -> list[str]:
@@ -47,6 +54,17 @@ def list_executors(options: Options) -> list[str]:
     return _ask(options, lambda client: _list_executors(client, str(options["name"])))
 
 
+def list_tasks(options: Options, attribute: str) -> list[str]:
+    """Return an attribute of the tasks that have submitted applications, of those that the options select."""
+    wanted = TaskFilter(dag=options.get("dag"), task=options.get("task"), run=options.get("run"))
+
+    def read(item: JsonObject) -> str:
+        origin = read_task(item["metadata"])
+        return getattr(origin, attribute) if origin is not None and wanted.accepts(origin) else ""
+
+    return sorted({*_ask(options, lambda client: _list_applications(client, read))} - {""})
+
+
 def _ask(options: Options, ask: Callable[[KubeClient], Coroutine[Any, Any, list[str]]]) -> list[str]:
     access = ClusterAccess(
         kubeconfig=options.get("kubeconfig"), context=options.get("context"), namespace=options.get("namespace")
@@ -59,9 +77,9 @@ def _ask(options: Options, ask: Callable[[KubeClient], Coroutine[Any, Any, list[
     return asyncio.run(run())
 
 
-async def _list_applications(client: KubeClient) -> list[str]:
+async def _list_applications(client: KubeClient, read: Callable[[JsonObject], str] = _read_name) -> list[str]:
     kinds = await list_served_kinds(client)
-    answers = [_list(client, kind, client.default_namespace) for kind in kinds]
+    answers = [_list(client, kind, client.default_namespace, read) for kind in kinds]
     found = await asyncio.gather(*answers, return_exceptions=True)  # one API group may not be permitted
     return list(dict.fromkeys(name for names in found if isinstance(names, list) for name in names))
 
@@ -73,6 +91,8 @@ async def _list_executors(client: KubeClient, name: str) -> list[str]:
     return sorted(numbers, key=lambda number: (len(number), number))
 
 
-async def _list(client: KubeClient, kind: ResourceType, namespace: str | None) -> list[str]:
+async def _list(
+    client: KubeClient, kind: ResourceType, namespace: str | None, read: Callable[[JsonObject], str] = _read_name
+) -> list[str]:
     found = await client.list(kind, namespace, most=_MOST)
-    return [str(item["metadata"]["name"]) for item in found.items]
+    return [read(item) for item in found.items]

@@ -33,6 +33,9 @@ complete_contexts = _complete(lambda names, options: names.list_contexts(options
 complete_namespaces = _complete(lambda names, options: names.list_namespaces(options))
 complete_applications = _complete(lambda names, options: names.list_applications(options))
 complete_clusters = _complete(lambda names, options: names.list_clusters(options))
+complete_dags = _complete(lambda names, options: names.list_tasks(options, "dag_id"))
+complete_tasks = _complete(lambda names, options: names.list_tasks(options, "task_id"))
+complete_runs = _complete(lambda names, options: names.list_tasks(options, "run_id"))
 _complete_numbers = _complete(lambda names, options: names.list_executors(options))
 
 

@@ -17,8 +17,16 @@ from ...core.kubernetes.kubernetes_names import (
     is_object_name,
 )
 from ..base.object_names import require_application, require_cluster
-from .completers import complete_applications, complete_clusters, complete_contexts, complete_namespaces
-from .declaration import Parameter
+from .completers import (
+    complete_applications,
+    complete_clusters,
+    complete_contexts,
+    complete_dags,
+    complete_namespaces,
+    complete_runs,
+    complete_tasks,
+)
+from .declaration import Complete, Parameter
 
 CLUSTER_PANEL = "Cluster options"
 """The heading of the options that select a cluster and a namespace."""
@@ -105,12 +113,27 @@ def _declare_selector(selected: str) -> Parameter:
     )
 
 
+def _declare_task(usage: str, what: str, complete: Complete) -> Parameter:
+    """Declare an option that selects applications by a task. `what`: the applications, for the help."""
+    return Parameter(usage, f"only applications {what}; * at the end stands for any text", require_text, complete)
+
+
+DagId: TypeAlias = Annotated[
+    str | None, _declare_task("--dag DAG_ID", "that tasks of this DAG of Airflow have submitted", complete_dags)
+]
+TaskId: TypeAlias = Annotated[
+    str | None,
+    _declare_task("--task TASK_ID", "of this task; with [N] only those of one mapped task: load[3]", complete_tasks),
+]
+RunId: TypeAlias = Annotated[str | None, _declare_task("--run RUN_ID", "of this DAG run", complete_runs)]
+
+
 Selector: TypeAlias = Annotated[str | None, _declare_selector("resources")]
 PodSelector: TypeAlias = Annotated[str | None, _declare_selector("pods")]
 
-ApplicationName: TypeAlias = Annotated[
-    str, Parameter("NAME", "name of the application", check=require_application, complete=complete_applications)
-]
+_NAME = Parameter("NAME", "name of the application", check=require_application, complete=complete_applications)
+ApplicationName: TypeAlias = Annotated[str, _NAME]
+OptionalName: TypeAlias = Annotated[str | None, _NAME]
 
 
 ClusterName: TypeAlias = Annotated[

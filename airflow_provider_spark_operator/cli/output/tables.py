@@ -1,14 +1,14 @@
 """Print tables: rows below one line of titles, aligned with spaces, so that `awk` and `cut` can read them.
 
 On a terminal, columns are left out or shortened if a row does not fit, and the last column continues below itself.
-Pipes always get all columns, one line for each row.
+`-o wide` leaves out nothing: what does not fit stands below the row. Pipes get all columns, one line for each row.
 """
 
 import shutil
 import sys
 import textwrap
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from operator import itemgetter
 from typing import Final, Generic, TypeVar
 
@@ -17,8 +17,11 @@ from .output import clean_cell, open_console
 
 GAP: Final = "   "
 _INDENT: Final = "    "
+_UNBROKEN: Final = "\xa0"
 _NARROWEST: Final = 12
-_NARROWEST_FOLDED: Final = 24
+_NARROWEST_FOLDED: Final = 20
+# A longer key stands on its own line: at first, and if columns do not fit nevertheless.
+_WIDEST_KEYS: Final = (40, 26)
 
 Row = TypeVar("Row")
 
@@ -32,9 +35,10 @@ class Column(Generic[Row]):
         read: Returns the cell of a row. An empty cell is shown as `-`.
         width: The minimum width of the column. The rows of later pages may be longer than those of the first.
         is_wide: Whether only `-o wide` shows the column.
-        drop_rank: Whether a narrow terminal leaves the column out: 0 never, otherwise the highest first. `-o wide` and
-            pipes show all columns.
+        drop_rank: Whether a narrow terminal leaves the column out: 0 only if it is empty, otherwise the highest first.
         is_shortened: Whether a narrow terminal shortens the cells. At most one column of a table.
+        is_key: Whether a long cell stands on its own line on a narrow terminal, so that it is never shortened.
+        replaced_by: The title of the next column, whose cell a narrow terminal shows instead unless it is empty.
         style: Returns the style of a cell on a terminal, as rich names it, for example `cli.base.styles.style_state`.
     """
 
@@ -44,6 +48,8 @@ class Column(Generic[Row]):
     is_wide: bool = False
     drop_rank: int = 0
     is_shortened: bool = False
+    is_key: bool = False
+    replaced_by: str = ""
     style: Callable[[str], str] | None = None
 
 
@@ -52,7 +58,7 @@ class Table(Generic[Row]):
 
     Args:
         columns: The columns.
-        is_wide: Whether to show the columns of `-o wide`, and to leave out or shorten none.
+        is_wide: Whether to show the columns of `-o wide`, and to leave out none.
         indent: The blanks before each line.
         title_style: The style of the titles on a terminal.
     """
@@ -61,6 +67,7 @@ class Table(Generic[Row]):
         self, columns: Iterable[Column[Row]], *, is_wide: bool = False, indent: str = "", title_style: str = "bold"
     ) -> None:
         self._columns = [column for column in columns if is_wide or not column.is_wide]
+        self._below: list[Column[Row]] = []
         self._widths: list[int] = []
         self._shortened: Column[Row] | None = None
         self._is_wide = is_wide
@@ -83,49 +90,105 @@ class Table(Generic[Row]):
                 column.style(cell) if column.style else "" for column, cell in zip(self._columns, cells, strict=True)
             ]
             self._print(cells, styles)
+            self._print_below(row)
         sys.stdout.flush()
 
     def _fit(self, rows: Sequence[Row]) -> None:
         """Choose the columns and their widths. On a narrow terminal, the widths that the first page needs suffice."""
-        columns = [(each.title, *(clean_cell(each.read(row)) for row in rows)) for each in self._columns]
-        needed = [max(map(len, column)) for column in columns]
+        needed = self._measure(rows)
         self._widths = [max(column.width, width) for column, width in zip(self._columns, needed, strict=True)]
         if self._console is None:
             return
         if measure(self._widths[:-1]) > self._limit:
             self._widths = needed
-        if not self._is_wide:
-            self._narrow()
-
-    def _narrow(self) -> None:
-        """Leave out columns, the least important first, and then shorten one, as far as necessary and possible."""
-        for dropped in sorted((each for each in self._columns if each.drop_rank), key=lambda each: -each.drop_rank):
-            if measure(self._widths) <= self._limit:
+        for _ in self._concede(rows):
+            if self._find_excess() <= 0:
                 return
-            self._widths.pop(self._columns.index(dropped))
-            self._columns.remove(dropped)
-        excess = measure(self._widths) - self._limit
+        excess = self._find_excess(folded=0)
         for position, column in enumerate(self._columns):
             if column.is_shortened and excess > 0 and self._widths[position] > _NARROWEST:
                 self._shortened = column
                 self._widths[position] = max(_NARROWEST, self._widths[position] - excess)
 
+    def _measure(self, rows: Sequence[Row]) -> list[int]:
+        return [max(len(each.title), *(len(clean_cell(each.read(row))) for row in rows)) for each in self._columns]
+
+    def _find_excess(self, folded: int = _NARROWEST_FOLDED) -> int:
+        """Return by how much rows are too wide if the last column is folded to a width, unless it is made narrower."""
+        (*others, last), column = self._widths, self._columns[-1]
+        is_narrowed = column.drop_rank or column.is_shortened
+        return measure([*others, last if is_narrowed else min(last, folded)]) - self._limit
+
+    def _concede(self, rows: Sequence[Row]) -> Iterator[None]:
+        """Make rows narrower, the least important columns first. Yield after each step."""
+        yield
+        for column in [each for each in self._columns if each.is_wide]:
+            self._leave_out(column)
+        yield
+        for column in [each for each in self._columns if each.replaced_by]:
+            self._replace(column, rows)
+            yield
+        for column in [each for each in self._columns if not any(each.read(row) for row in rows)]:
+            self._leave_out(column)
+            yield
+        self._limit_keys(_WIDEST_KEYS[0])
+        yield
+        for column in sorted((each for each in self._columns if each.drop_rank), key=lambda each: -each.drop_rank):
+            self._leave_out(column)
+            yield
+        self._limit_keys(_WIDEST_KEYS[1])
+        yield
+
+    def _leave_out(self, column: Column[Row], instead: Column[Row] | None = None) -> None:
+        """Leave a column out, or show it below each row. `instead`: how it is shown there."""
+        if len(self._columns) > 1:
+            self._widths.pop(self._columns.index(column))
+            self._columns.remove(column)
+            self._below += [instead or column] if self._is_wide else []
+
+    def _replace(self, column: Column[Row], rows: Sequence[Row]) -> None:
+        """Leave out a column that the next one replaces."""
+        other = self._columns[self._columns.index(column) + 1]
+        replaced = replace(column, read=lambda row: column.read(row) if other.read(row) else "")
+        merged = replace(column, read=lambda row: other.read(row) or column.read(row), replaced_by="")
+        self._leave_out(column, replaced)
+        self._columns[self._columns.index(other)] = merged
+        self._widths = self._measure(rows)
+
+    def _limit_keys(self, width: int) -> None:
+        pairs = zip(self._columns, self._widths, strict=True)
+        self._widths = [min(needed, width) if column.is_key else needed for column, needed in pairs]
+
     def _print(self, cells: list[str], styles: Sequence[str]) -> None:
         if self._console is None:
             print(f"{self._indent}{GAP.join(_pad(cells, self._widths))}".rstrip())
             return
-        # rich takes a tenth of a second to import. Pipes do not need it.
-        from rich.text import Text  # noqa: PLC0415
-
         if self._shortened:
             position = self._columns.index(self._shortened)
             cells[position] = _shorten(cells[position], self._widths[position])
+        for key, column in enumerate(self._columns, 1):
+            if column.is_key and len(cells[key - 1]) > self._widths[key - 1]:
+                self._print_line(cells[:key], styles)
+                cells[:key] = [""] * key
         for part in _fold_last(cells, self._widths, self._limit):
-            padded = _pad(part, self._widths)
-            texts = [Text(cell, style) for cell, style in zip(padded, styles, strict=True)]
-            text = Text(self._indent) + Text(GAP).join(texts)
-            text.rstrip()
-            self._console.print(text, soft_wrap=True)
+            self._print_line(part, styles)
+
+    def _print_line(self, cells: Sequence[str], styles: Sequence[str]) -> None:
+        # rich takes a tenth of a second to import. Pipes do not need it.
+        from rich.text import Text  # noqa: PLC0415
+
+        assert self._console is not None  # noqa: S101 - only a terminal has lines
+        texts = [Text(cell, style) for cell, style in zip(_pad(cells, self._widths), styles, strict=False)]
+        text = Text(self._indent) + Text(GAP).join(texts)
+        text.rstrip()
+        self._console.print(text, soft_wrap=True)
+
+    def _print_below(self, row: Row) -> None:
+        """Print the cells of the columns that do not fit, each after its title."""
+        pairs = [f"{column.title} {clean_cell(cell)}" for column in self._below if (cell := column.read(row))]
+        text = GAP.join(pair.replace(" ", _UNBROKEN) for pair in pairs)
+        for line in fold(text, self._limit - len(_INDENT)) if pairs else ():
+            self._print_line([f"{_INDENT}{line.replace(_UNBROKEN, ' ')}"], ["dim"])
 
 
 def build_columns(
@@ -159,7 +222,7 @@ def measure(widths: Sequence[int]) -> int:
 
 
 def _pad(cells: Sequence[str], widths: Sequence[int]) -> list[str]:
-    return [f"{cell:<{width}}" for cell, width in zip(cells, widths, strict=True)]
+    return [f"{cell:<{width}}" for cell, width in zip(cells, widths, strict=False)]
 
 
 def _shorten(cell: str, width: int) -> str:
@@ -168,7 +231,7 @@ def _shorten(cell: str, width: int) -> str:
 
 
 def _fold_last(cells: Sequence[str], widths: Sequence[int], limit: int) -> list[list[str]]:
-    """Return the lines of a row whose last cell continues below itself, or below the row if there is too little space.
+    """Return the lines of a row whose last cell continues below itself, or below the row if its words do not fit.
 
     Args:
         cells: The cells of the row.
@@ -177,7 +240,7 @@ def _fold_last(cells: Sequence[str], widths: Sequence[int], limit: int) -> list[
     """
     free = limit - measure([*widths[:-1], 0])
     empty = [""] * (len(cells) - 1)
-    if len(cells[-1]) > free and free < _NARROWEST_FOLDED:
+    if len(cells[-1]) > free and free < max(_NARROWEST_FOLDED, *map(len, cells[-1].split())):
         parts = fold(cells[-1], limit - len(_INDENT))
         return [[*cells[:-1], ""], *([f"{_INDENT}{part}", *empty] for part in parts)]
     first, *others = fold(cells[-1], free)

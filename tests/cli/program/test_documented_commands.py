@@ -15,7 +15,7 @@ from airflow_provider_spark_operator.cli.base.exit_codes import ExitCode
 from airflow_provider_spark_operator.cli.program.catalogue import VERBS
 from airflow_provider_spark_operator.testing.applications import Application
 from local_kubernetes.api.kinds.kinds import NAMESPACES, SERVICE_ACCOUNTS
-from tests.cli.applications import test_logs
+from tests.cli.applications import test_list, test_logs
 from tests.cli.clusters import test_cluster
 from tests.cli.command_examples import list_commands, list_mentions
 from tests.cli.controller import test_doctor
@@ -55,7 +55,7 @@ async def live(application: Application) -> None:
 def create_applications(cluster: Cluster) -> None:
     cluster.script = live
     for name in ("pi", "report", "load"):
-        cluster.create(name, labels={"team": "a", "stage": "test"})
+        cluster.create(name, labels={"team": "a", "stage": "test"}, annotations=test_list.TASK)
     cluster.wait_for_end()
 
 

@@ -1,0 +1,137 @@
+"""Applications are found by the task of Airflow that submitted them, and their list fits the terminal."""
+
+import re
+import time
+
+import pytest
+
+from airflow_provider_spark_operator.cli import main
+from airflow_provider_spark_operator.cli.base.exit_codes import ExitCode
+from airflow_provider_spark_operator.follow.submission.stamp import TaskStamp
+from tests.cli.output.test_tables import Terminal, open_terminal
+from tests.cli.program.test_completion import complete
+from tests.cluster import Cluster, fail, stay_submitted
+
+LONG_DAG, LONG_TASK = "monthly_customer_revenue_report", "transform.aggregate_by_region_and_product"
+FIRST, SECOND = "scheduled__2026-01-31T00:00:00+00:00", "manual__2026-02-01T10:11:12.123456+00:00"
+
+
+@pytest.fixture(params=["scripted_cluster", "kubeflow_cluster"])
+def cluster(request: pytest.FixtureRequest) -> Cluster:
+    """A cluster of each dialect, with applications of tasks, and one that no task has submitted."""
+    found: Cluster = request.getfixturevalue(request.param)
+    found.script = stay_submitted
+    found.create("manual")
+    submit(found, "sales", "load", FIRST)
+    submit(found, LONG_DAG, LONG_TASK, FIRST, 3)
+    submit(found, LONG_DAG, LONG_TASK, FIRST, 12)
+    wait_for_the_next_second()
+    submit(found, "sales", "load", SECOND)
+    found.play(fail, NEW)
+    return found
+
+
+def wait_for_the_next_second() -> None:
+    """Wait until another second begins: the times of Kubernetes are whole seconds."""
+    end = int(time.time()) + 1
+    while time.time() < end:
+        time.sleep(0.01)
+
+
+def submit(cluster: Cluster, dag: str, task: str, run: str, map_index: int = -1) -> None:
+    stamp = TaskStamp(dag, task, run, map_index, 1, "try")
+    cluster.create(stamp.build_default_name(), labels=stamp.build_labels(), annotations=stamp.build_annotations())
+
+
+def name(dag: str, task: str, run: str, map_index: int = -1) -> str:
+    return TaskStamp(dag, task, run, map_index, 1, "try").build_default_name()
+
+
+OLD, NEW = name("sales", "load", FIRST), name("sales", "load", SECOND)
+THIRD, TWELFTH = name(LONG_DAG, LONG_TASK, FIRST, 3), name(LONG_DAG, LONG_TASK, FIRST, 12)
+
+
+@pytest.mark.parametrize(
+    ("words", "names"),
+    [
+        (["--dag", "sales"], {OLD, NEW}),
+        (["--dag", "sales", "--task", "load", "--run", SECOND], {NEW}),
+        (["--run", "scheduled__2026-01*"], {OLD, THIRD, TWELFTH}),
+        (["--task", LONG_TASK], {THIRD, TWELFTH}),
+        (["--task", f"{LONG_TASK}[3]"], {THIRD}),
+        (["--dag", "sale"], set()),
+        (["--dag", "*", "--state", "failed"], {NEW}),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+@pytest.mark.usefixtures("cluster")
+def test_list_shows_only_applications_of_the_task(
+    words: list[str], names: set[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["list", "-o", "name", *words]) == ExitCode.SUCCESS
+    assert {line.rpartition("/")[2] for line in capsys.readouterr().out.splitlines()} == names
+
+
+@pytest.mark.parametrize(
+    ("words", "name"),
+    [
+        (["--dag", "sales", "--task", "load"], NEW),
+        (["--dag", "sales", "--task", "load", "--run", FIRST], OLD),
+        (["--task", f"{LONG_TASK}[12]"], TWELFTH),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+@pytest.mark.usefixtures("cluster")
+def test_describe_shows_the_newest_application_of_the_task(
+    words: list[str], name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["describe", *words]) == ExitCode.SUCCESS
+    assert re.search(rf"^Name: +{name}$", capsys.readouterr().out, re.MULTILINE)
+
+
+def test_describe_of_a_task_without_application_fails(
+    scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]
+) -> None:
+    scripted_cluster.create("pi")
+    assert main(["describe", "--dag", "sales", "--task", "load"]) == ExitCode.API_FAILED
+    assert "no application with --dag sales --task load found in namespace jobs" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("words", [[], ["pi", "--dag", "sales"]], ids=["neither", "both"])
+def test_describe_needs_either_a_name_or_a_task(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["describe", *words]) == ExitCode.INVALID
+    assert "give either the name of an application, or --dag, --task and --run" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["list", "--dag", ""], [LONG_DAG, "sales"]),
+        (["list", "--dag", "sales", "--task", ""], ["load"]),
+        (["describe", "--task", LONG_TASK, "--run", ""], [FIRST]),
+    ],
+    ids=["dag", "task", "run"],
+)
+@pytest.mark.usefixtures("cluster")
+def test_ids_of_airflow_are_completed(
+    words: list[str], expected: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert complete(capsys, *words) == expected
+
+
+@pytest.mark.parametrize("columns", [40, 80, 120])
+@pytest.mark.parametrize("words", [[], ["-A"], ["-o", "wide"], ["-A", "-o", "wide"]], ids=" ".join)
+@pytest.mark.usefixtures("cluster")
+def test_list_fits_the_terminal_with_what_matters(
+    columns: int, words: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    terminal: Terminal = open_terminal(monkeypatch, columns)
+    assert main(["list", *words]) == ExitCode.SUCCESS
+    text = terminal.getvalue()
+    assert {OLD, NEW, THIRD, TWELFTH, "manual"} <= set(text.split())  # names are complete
+    if columns < 80:
+        return
+    assert max(len(line) for line in text.splitlines() if LONG_TASK not in line) <= columns
+    assert {"STATE", "AGE", "TASK", "sales/load", "Failed"} <= set(text.split())
+    if "wide" in words:
+        assert {"ENDED", "REASON", "DRIVER", "RUN", "DURATION", "EXECUTORS", SECOND} <= set(text.split())
