@@ -49,8 +49,13 @@ def list_statuses(pod: Json) -> list[Json]:
 
 
 def has_ended(pod: Json) -> bool:
-    """Whether the pod and all its containers have terminated: a kubelet sets the phase before the last sidecar ends."""
+    """Whether the pod has terminated with its containers and its sandbox.
+
+    A kubelet sets the phase before the last sidecar ends and before it removes the sandbox.
+    """
     if pod["status"].get("phase") not in ("Succeeded", "Failed"):
+        return False
+    if find_condition(pod, "PodReadyToStartContainers").get("status") == "True":
         return False
     return not any("running" in item["state"] for item in list_statuses(pod))
 
