@@ -1,19 +1,25 @@
 """`spark-operator submit`: submit an application from a manifest or a program."""
 
-from typing import Annotated, Any
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Annotated, Any, Final
 
 from ...core.kubernetes.json_object import JsonObject
 from ...follow.access.errors import NameTaken
-from ...follow.submission.submit import submit
+from ...follow.access.reference import ApplicationReference
+from ...follow.submission.prepare import prepare_document, set_served_version
+from ...follow.submission.submit import check_submission, submit
 from ...kube.client import KubeClient
 from ...kube.connection import ClusterAccess
+from ...kube.errors import NotFound
 from ..base.ages import parse_duration
 from ..base.cluster_client import run_with_client
 from ..base.errors import CommandError, print_note
 from ..base.exit_codes import ExitCode
 from ..options.declaration import Parameter
-from ..options.options import Context, Kubeconfig, Namespace
+from ..options.options import Context, DocumentFormat, Kubeconfig, Namespace
 from ..output.log_records import show_warnings
+from ..output.output import print_documents
 from ..submission.parameter_options import add_parameter_options, read_parameter_values
 from ..submission.submission_options import (
     USUAL_KEEP_FAILED_DRIVER,
@@ -29,9 +35,10 @@ from ..submission.submission_options import (
     UploadTo,
     build_settings,
 )
-from ..submission.submission_source import Request, compose_request, describe_taken_name
+from ..submission.submission_source import Request, compose_request, describe_taken_name, upload_nothing
 from .application_end import Timeout, Wait, wait_and_report
 from .named_applications import format_name
+from .replacement import check_replacement, replace_application
 
 EXAMPLES = """
 # Submit a manifest
@@ -46,6 +53,12 @@ spark-operator submit report.py 2026-01-31 eu --image spark:4.3.0
 # Submit a manifest under another name and with other values
 spark-operator submit pi.yaml --name pi-large --executor-instances 10 --conf spark.ui.port=4050
 
+# Check the application in the cluster without creating it, and print its manifest
+spark-operator submit pi.yaml --executor-instances 10 --dry-run
+
+# Run a changed manifest in place of the application with the same name
+spark-operator submit pi.yaml --replace
+
 # Set any field of the manifest
 spark-operator submit pi.yaml --set spec.applicationTolerations.resourceRetainPolicy=Always
 """
@@ -57,6 +70,16 @@ def run(
     arguments: ProgramArguments = None,
     name: NewName = None,
     assignments: Assignments = None,
+    dry_run: Annotated[
+        bool,
+        Parameter(
+            "--dry-run", "let the API server check the application, print its manifest, and create and upload nothing"
+        ),
+    ] = False,
+    replace: Annotated[
+        bool,
+        Parameter("--replace", "delete the application with this name first, even if it is running"),
+    ] = False,
     wait: Annotated[bool, Parameter("--wait", "wait until the application ends")] = False,
     follow: Annotated[
         bool, Parameter("-f --follow", "wait until the application ends, and print the driver's log")
@@ -82,6 +105,8 @@ def run(
     """
     if timeout is not None and not (wait or follow):
         raise CommandError("--timeout needs --wait or --follow", ExitCode.INVALID)
+    if dry_run and (wait or follow):
+        raise CommandError("--dry-run creates nothing: leave out --wait and --follow", ExitCode.INVALID)
     show_warnings()
     values = read_parameter_values(parameters)
     request = Request(
@@ -94,20 +119,59 @@ def run(
         download_from=download_from,
         api_version=api_version,
     )
-    document = compose_request(request)
+    document = compose_request(request, *([upload_nothing] if dry_run else []))
     limit = parse_duration(timeout) if timeout is not None else None
     waiting = Wait(limit=limit, with_log=follow) if wait or follow else None
     access = ClusterAccess(kubeconfig=kubeconfig, context=context, namespace=namespace)
-    return run_with_client(access, lambda client: _submit(client, document, namespace, waiting))
+    action = _Action(dry_run, replace, waiting)
+    return run_with_client(access, lambda client: _submit(client, document, namespace, action))
 
 
-async def _submit(client: KubeClient, document: JsonObject, namespace: str | None, waiting: Wait | None) -> ExitCode:
+_DELETION_LIMIT: Final = timedelta(minutes=5)
+
+
+@dataclass(frozen=True)
+class _Action:
+    is_dry: bool
+    replaces: bool
+    waiting: Wait | None
+
+
+async def _submit(client: KubeClient, document: JsonObject, namespace: str | None, action: _Action) -> ExitCode:
     try:
-        reference = (await submit(client, document, namespace)).reference
+        present, body = await _find_present(client, document, namespace) if action.replaces else (None, document)
+        if action.is_dry:
+            body = body if present else await check_submission(client, document, namespace)
+            print_documents([body], DocumentFormat.YAML)
+            print_note(f"the API server accepts the application; nothing was {'replaced' if present else 'created'}")
+            return ExitCode.SUCCESS
+        if present is not None:
+            reference, done = await replace_application(client, present, body, _DELETION_LIMIT), "replaced"
+        else:
+            reference, done = (await submit(client, document, namespace)).reference, "created"
     except NameTaken as error:
         raise CommandError(describe_taken_name(error), ExitCode.API_FAILED) from None
-    if waiting is None:
-        print(f"{format_name(reference)} created")
+    if action.waiting is None:
+        print(f"{format_name(reference)} {done}")
         return ExitCode.SUCCESS
-    print_note(f"{reference} submitted")
-    return await wait_and_report(client, reference, waiting)
+    print_note(f"{reference} {'submitted' if present is None else done}")
+    return await wait_and_report(client, reference, action.waiting)
+
+
+async def _find_present(
+    client: KubeClient, document: JsonObject, namespace: str | None
+) -> tuple[ApplicationReference | None, JsonObject]:
+    """Return the application to replace, None if there is none, and the complete manifest of the new one.
+
+    Raises:
+        CommandError: The application must not be replaced.
+    """
+    body = prepare_document(client, document, namespace, None)
+    kind = await set_served_version(client, body)
+    try:
+        present = await client.get(kind, body["metadata"]["name"], body["metadata"]["namespace"])
+    except NotFound:
+        return None, body
+    reference = ApplicationReference.of(present, kind)
+    await check_replacement(client, reference, present, body, "replace")
+    return reference, body

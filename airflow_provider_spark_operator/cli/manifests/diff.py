@@ -39,7 +39,7 @@ from ..submission.submission_options import (
     UploadTo,
     build_settings,
 )
-from ..submission.submission_source import Request, advise_on_name, compose_request
+from ..submission.submission_source import Request, advise_on_name, compose_request, upload_nothing
 
 EXAMPLES = """
 # Compare a manifest with the application of the same name in the cluster
@@ -80,7 +80,7 @@ def run(
     does not change or upload anything. The exit code is 0 without a difference, and 1 with a difference, like that of
     `kubectl diff`.
 
-    `submit` does not change an existing application: to apply the difference, delete the application first, or submit
+    `submit` does not change an existing application: to apply the difference, submit with --replace, or
     with another name. For a program, --name is required: without it, each submission gets a new name.
     """
     if name is None and PurePosixPath(file).suffix in (".py", ".jar"):
@@ -101,16 +101,12 @@ def run(
         download_from=download_from,
         api_version=api_version,
     )
-    document = compose_request(request, write=_upload_nothing)
+    document = compose_request(request, write=upload_nothing)
     has_options = any((values, arguments, assignments, api_version, ttl, keep_driver))
     source = describe_source(file)
     title = f"{source} (with options)" if has_options else source
     access = ClusterAccess(kubeconfig=kubeconfig, context=context, namespace=namespace)
     return run_with_client(access, lambda client: _compare(client, document, (source, title), namespace))
-
-
-def _upload_nothing(*_: object, **__: object) -> bool:
-    return False
 
 
 async def _compare(client: KubeClient, document: JsonObject, names: tuple[str, str], namespace: str | None) -> ExitCode:

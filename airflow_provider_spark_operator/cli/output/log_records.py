@@ -55,11 +55,18 @@ def configure_logs(log_format: str, level: int = logging.INFO, stream: TextIO | 
 
 
 class _NoteHandler(logging.Handler):
-    """Prints records as notes of the command."""
+    """Prints records as notes of the command. A document that is checked twice causes each note once."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._printed: set[str] = set()
 
     def emit(self, record: logging.LogRecord) -> None:
         """Print a record."""
-        print_note(f"{record.levelname.lower()}: {' '.join(record.getMessage().splitlines())}")
+        message = f"{record.levelname.lower()}: {' '.join(record.getMessage().splitlines())}"
+        if message not in self._printed:
+            print_note(message)
+        self._printed.add(message)
 
 
 def show_warnings() -> None:

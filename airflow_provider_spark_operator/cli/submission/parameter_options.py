@@ -7,7 +7,7 @@ from typing import Annotated, Any, Final
 
 import click
 
-from ...core.parameters.declaration import Declaration, Form
+from ...core.parameters.declaration import Declaration, Form, Panel
 from ...core.parameters.parameters import DECLARATIONS, split_list
 from ...kube.yaml_text import YamlError, load_all
 from ..base.ages import parse_duration
@@ -26,6 +26,10 @@ _CONVERTERS: Final[Mapping[str, Callable[[str], object]]] = {
 }
 # `arguments` are the words after the file.
 OPTIONS: Final = {name: option for name, option in DECLARATIONS.items() if option.form is not Form.WORDS}
+RESOURCE_NAMES: Final = frozenset(
+    name for name, option in OPTIONS.items() if option.panel is Panel.RESOURCES or name == "conf"
+)
+"""The parameters that change what the pods of an application use, for verbs that take an existing application."""
 _LISTS: Final = (Form.FILES, Form.LIST)
 _REPEATED: Final = (*_LISTS, Form.MAP, Form.GROUPS)
 

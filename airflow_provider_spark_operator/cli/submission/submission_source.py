@@ -3,12 +3,13 @@
 import importlib
 import re
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
-from ...core.compose.application import TaskSettings
+from ...core.compose.application import TaskSettings, apply_parameters
 from ...core.kubernetes.json_object import JsonObject
 from ...core.kubernetes.manifest import build_manifest, is_stored
 from ...core.kubernetes.names import DEFAULT_API_VERSION
@@ -90,26 +91,37 @@ def compose_request(request: Request, write: WriteObject = write_object) -> Json
         InvalidResource: The manifest or a parameter is not valid.
     """
     try:
-        document = _compose(request, write)
-    except InvalidResource as error:
-        raise InvalidResource([_name_options(problem) for problem in error.problems]) from None
+        with _name_options():
+            document = _compose(request, write)
     except FileUnavailable as error:
         raise CommandError(str(error), ExitCode.INVALID) from None
     except UploadFailed as error:
         raise CommandError(str(error), ExitCode.INFRASTRUCTURE_FAILED) from None
-    return assign_values(document, request.assignments)
+    return _assign_values(document, request.assignments)
 
 
-def assign_values(document: JsonObject, assignments: Sequence[str]) -> JsonObject:
-    """Return a document with the values of `--set`.
+def override(document: JsonObject, values: dict[str, Any], assignments: Sequence[str]) -> JsonObject:
+    """Return a document with the values of options.
 
     Args:
         document: The document. It stays unchanged.
-        assignments: Texts `path=value`, applied in this order.
+        values: Values of parameters by their names.
+        assignments: Texts `path=value` of `--set`, applied last.
 
     Raises:
-        InvalidResource: A path leads into a value that is not an object or not a list.
+        InvalidResource: A parameter is not valid, or a path leads into a value that is not an object or not a list.
     """
+    with _name_options():
+        document = apply_parameters(document, Parameters(**values))
+    return _assign_values(document, assignments)
+
+
+def upload_nothing(*_: object, **__: object) -> bool:
+    """Upload no file. See `write_object`."""
+    return False
+
+
+def _assign_values(document: JsonObject, assignments: Sequence[str]) -> JsonObject:
     for text in assignments:
         path, value = parse_assignment(text)
         document = assign(document, path, read_value_at(document, path, value))
@@ -172,7 +184,16 @@ def _build_name(file: str) -> str:
     return f"{derive_name(file)}-{secrets.token_hex(3)}"
 
 
-def _name_options(problem: Problem) -> Problem:
+@contextmanager
+def _name_options() -> Iterator[None]:
+    """Name options instead of parameters in the problems of an InvalidResource."""
+    try:
+        yield
+    except InvalidResource as error:
+        raise InvalidResource([_name_option(problem) for problem in error.problems]) from None
+
+
+def _name_option(problem: Problem) -> Problem:
     """Return a problem whose text names options instead of parameters."""
 
     def rename(match: re.Match[str]) -> str:
@@ -193,4 +214,4 @@ def describe_taken_name(error: NameTaken) -> str:
 def advise_on_name(present: ApplicationReference) -> str:
     """Return how to submit an application although another one has its name."""
     command = f"{get_program_name()} delete {present.name} -n {present.namespace} --wait"
-    return f"Delete it first with `{command}`, or set another name with --name"
+    return f"Delete it with `{command}`, replace it with `submit --replace`, or set another name with --name"

@@ -22,7 +22,7 @@ from .replace import delete_obsolete, free_name, make_room, split_by_clear
 from .retention import SHORTEST_TTL_SECONDS, build_ttl_patch, read_ttl_seconds
 from .stamp import TaskStamp
 
-__all__ = ["Submission", "TaskStamp", "acknowledge", "submit"]
+__all__ = ["Submission", "TaskStamp", "acknowledge", "check_submission", "submit"]
 
 logger = logging.getLogger(__name__)
 
@@ -103,6 +103,28 @@ async def submit(
     if stamp is None:
         return await _create_unowned(client, await set_served_version(client, body), body)
     return await _submit_repeatedly(client, body, stamp, if_exists, deletion_seconds, guard)
+
+
+async def check_submission(client: KubeClient, document: Mapping[str, Any], namespace: str | None = None) -> JsonObject:
+    """Let the API server check an application that no task owns, and create nothing.
+
+    Returns:
+        The manifest that `submit` would send.
+
+    Raises:
+        InvalidResource: The document is not valid. Nothing was sent.
+        NameTaken: Another application has the name.
+        KubeError: The API rejected the request or could not be reached.
+    """
+    body = prepare_document(client, document, namespace, None)
+    resource = await set_served_version(client, body)
+    try:
+        stored = await client.create(resource, body, body["metadata"]["namespace"], dry_run=True)
+    except AlreadyExists:
+        await free_name(client, resource, body["metadata"], None, IfExists.FAIL, 0.0)
+        raise
+    _warn_about(resource, body, stored)
+    return body
 
 
 async def _submit_repeatedly(
@@ -240,7 +262,11 @@ async def _take_over(
 
 
 async def _create(client: KubeClient, resource: ResourceType, body: JsonObject) -> Submission:
-    created = await client.create(resource, body, body["metadata"]["namespace"])
+    return _warn_about(resource, body, await client.create(resource, body, body["metadata"]["namespace"]))
+
+
+def _warn_about(resource: ResourceType, body: JsonObject, created: JsonObject) -> Submission:
+    """Log what the user may not expect of an application that the API server accepted. Return its submission."""
     reference = ApplicationReference.of(created, resource)
     if dropped := find_dropped_fields(body, created):
         logger.warning(

@@ -5,7 +5,11 @@ import yaml
 
 from airflow_provider_spark_operator.cli import main
 from airflow_provider_spark_operator.cli.base.exit_codes import ExitCode
+from airflow_provider_spark_operator.cli.program.catalogue import VERBS
+from airflow_provider_spark_operator.cli.submission.parameter_options import OPTIONS
 from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
+from airflow_provider_spark_operator.core.parameters.declaration import Panel
+from tests.cli.parse import list_options
 from tests.cluster import Cluster, fail, run_on, succeed
 
 TASK = {"dag_id": "sales", "task_id": "load", "run_id": "manual__1"}
@@ -59,6 +63,38 @@ def test_application_is_restarted_with_other_values(scripted_cluster: Cluster) -
     assert main(["restart", "pi", *words]) == ExitCode.SUCCESS
     spec = scripted_cluster.application()["spec"]
     assert (spec["driverArgs"], spec["sparkConf"]["spark.executor.memory"]) == (["100"], "4g")
+
+
+def test_application_is_restarted_with_the_resource_options_of_submit(scripted_cluster: Cluster) -> None:
+    scripted_cluster.create("pi")
+    scripted_cluster.wait_for_end()
+    words = ["--executor-memory", "4g", "--executor-instances", "5", "--conf", "spark.ui.port=4050"]
+    assert main(["restart", "pi", *words, "--set", "spec.sparkConf.spark\\.executor\\.instances=7"]) == ExitCode.SUCCESS
+    conf = scripted_cluster.application()["spec"]["sparkConf"]
+    assert (conf["spark.executor.memory"], conf["spark.ui.port"]) == ("4g", "4050")
+    assert conf["spark.executor.instances"] == "7"
+
+
+def test_kubeflow_application_is_restarted_with_other_resources(kubeflow_cluster: Cluster) -> None:
+    kubeflow_cluster.create("pi")
+    kubeflow_cluster.wait_for_end()
+    kubeflow_cluster.do(lambda: kubeflow_cluster.resources.delete_pod("jobs", "pi-driver"))
+    assert main(["restart", "pi", "--executor-memory", "4g", "--driver-cores", "2"]) == ExitCode.SUCCESS
+    spec = kubeflow_cluster.application()["spec"]
+    assert (spec["executor"]["memory"], spec["driver"]["cores"]) == ("4g", 2)
+
+
+def test_restart_has_the_resource_options_of_submit() -> None:
+    submit, restart = (list_options(verb) for verb in VERBS if verb.name in ("submit", "restart"))
+    resources = {f"--{name.replace('_', '-')}" for name, one in OPTIONS.items() if one.panel is Panel.RESOURCES}
+    assert resources | {"--conf"} <= set(submit) & set(restart)
+
+
+def test_invalid_resource_keeps_the_application(scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
+    uid = scripted_cluster.create("pi")["metadata"]["uid"]
+    assert main(["restart", "pi", "--executor-memory", "4x"]) == ExitCode.INVALID
+    assert "--executor-memory" in capsys.readouterr().err
+    assert scripted_cluster.application()["metadata"]["uid"] == uid
 
 
 @pytest.mark.parametrize(

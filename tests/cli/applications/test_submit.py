@@ -191,13 +191,77 @@ async def test_interrupted_follow_leaves_the_application(scripted_cluster: Clust
 
 
 @pytest.mark.usefixtures("folder")
+def test_dry_run_prints_the_manifest_and_creates_nothing(
+    scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["submit", "pi.yaml", "--executor-memory", "3g", "--dry-run"]) == ExitCode.SUCCESS
+    captured = capsys.readouterr()
+    manifest = yaml.safe_load(captured.out)
+    assert manifest["metadata"]["namespace"] == "jobs"
+    assert manifest["spec"]["sparkConf"]["spark.executor.memory"] == "3g"
+    assert captured.err.endswith("spark-operator: the API server accepts the application; nothing was created\n")
+    assert scripted_cluster.applications() == []
+
+
+def test_dry_run_uploads_nothing(scripted_cluster: Cluster, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "data.bin").write_bytes(bytes(range(256)))
+    words = ["--files", "data.bin", "--upload-to", f"file://{folder}/store", "--download-from", "s3a://b/store"]
+    assert main(["submit", "job.py", *words, "--image", "spark:4.3.0", "--dry-run"]) == ExitCode.SUCCESS
+    assert "data.bin" in capsys.readouterr().out
+    assert not (folder / "store").exists()
+    assert scripted_cluster.applications() == []
+
+
+@pytest.mark.usefixtures("folder")
+def test_dry_run_reports_what_prevents_the_submission(
+    scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]
+) -> None:
+    scripted_cluster.create("pi")
+    assert main(["submit", "pi.yaml", "--dry-run"]) == ExitCode.API_FAILED
+    assert "SparkApplication jobs/pi already exists" in capsys.readouterr().err
+    assert main(["submit", "pi.yaml", "--dry-run", "--wait"]) == ExitCode.INVALID
+    assert "--dry-run creates nothing: leave out --wait and --follow" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("folder")
+def test_replace_deletes_the_application_with_the_name(
+    scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["submit", "pi.yaml", "--replace"]) == ExitCode.SUCCESS
+    assert capsys.readouterr().out == "sparkapplication.spark.apache.org/pi created\n"
+    old = scripted_cluster.application()
+    scripted_cluster.wait_for_end()
+    assert main(["submit", "pi.yaml", "--replace", "--dry-run"]) == ExitCode.SUCCESS
+    assert "nothing was replaced" in capsys.readouterr().err
+    assert scripted_cluster.application()["metadata"]["uid"] == old["metadata"]["uid"]
+    assert main(["submit", "pi.yaml", "--replace", "--executor-memory", "3g"]) == ExitCode.SUCCESS
+    captured = capsys.readouterr()
+    assert captured.out == "sparkapplication.spark.apache.org/pi replaced\n"
+    assert captured.err.count("is not set: give the Spark image") == 1
+    assert scripted_cluster.application()["metadata"]["uid"] != old["metadata"]["uid"]
+    assert read_spec(scripted_cluster)["sparkConf"]["spark.executor.memory"] == "3g"
+
+
+@pytest.mark.usefixtures("folder")
+def test_replace_keeps_an_application_that_a_task_waits_for(
+    scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]
+) -> None:
+    scripted_cluster.script = run_on
+    uid = scripted_cluster.create("pi")["metadata"]["uid"]
+    scripted_cluster.wait_for_state("RunningHealthy")
+    scripted_cluster.annotate("pi", dag_id="etl", task_id="load", run_id="manual__1")
+    assert main(["submit", "pi.yaml", "--replace"]) == ExitCode.INVALID
+    assert "could not replace SparkApplication jobs/pi: task etl/load of Airflow waits" in capsys.readouterr().err
+    assert scripted_cluster.application()["metadata"]["uid"] == uid
+
+
+@pytest.mark.usefixtures("folder")
 def test_taken_name_is_exit_code_3(scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
     scripted_cluster.create("pi")
     assert main(["submit", "pi.yaml"]) == ExitCode.API_FAILED
     error = capsys.readouterr().err
     assert "error: SparkApplication jobs/pi already exists; it is in state " in error
-    advice = ". Delete it first with `spark-operator delete pi -n jobs --wait`, or set another name with --name\n"
-    assert error.endswith(advice)
+    assert ". Delete it with `spark-operator delete pi -n jobs --wait`, replace it with `submit --replace`, or" in error
     labels, annotations = {LABEL_TASK: "a1"}, {ANNOTATION_DAG_ID: "etl", ANNOTATION_TASK_ID: "load"}
     scripted_cluster.create("theirs", labels=labels, annotations=annotations)
     assert main(["submit", "pi.yaml", "--name", "theirs"]) == ExitCode.API_FAILED

@@ -49,8 +49,9 @@ def test_changed_fields_are_shown(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert main(["diff", write(tmp_path, changed)]) == ExitCode.CHECK_FAILED
     captured = capsys.readouterr()
     assert captured.err == (
-        "spark-operator: submit does not change SparkApplication jobs/pi. Delete it first with "
-        "`spark-operator delete pi -n jobs --wait`, or set another name with --name\n"
+        "spark-operator: submit does not change SparkApplication jobs/pi. Delete it with "
+        "`spark-operator delete pi -n jobs --wait`, replace it with `submit --replace`, or set "
+        "another name with --name\n"
     )
     lines = captured.out.splitlines()
     assert lines[:2] == ["--- cluster jobs/pi", f"+++ {tmp_path / 'pi.yaml'}"]
