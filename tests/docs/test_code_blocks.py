@@ -5,7 +5,7 @@ import configparser
 import re
 import shlex
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
@@ -105,11 +105,11 @@ def list_commands(text: str) -> Iterator[list[str]]:
 
 
 TARGETS = set(re.findall(r"^([a-z-]+)[a-z -]*:", (REPOSITORY / "Makefile").read_text(), re.MULTILINE))
-DISTRIBUTIONS = {
-    project["name"]: set(project.get("optional-dependencies", ()))
-    for folder in (REPOSITORY, REPOSITORY / "packages" / "local-kubernetes")
-    for project in [tomllib.loads((folder / "pyproject.toml").read_text())["project"]]
+PROJECTS = {
+    folder: tomllib.loads((REPOSITORY / folder / "pyproject.toml").read_text())["project"]
+    for folder in (".", "./packages/local-kubernetes")
 }
+DISTRIBUTIONS = {project["name"]: set(project.get("optional-dependencies", ())) for project in PROJECTS.values()}
 CHART_VALUES = yaml.safe_load((REPOSITORY / "charts" / "spark-operator" / "values.yaml").read_text())
 
 
@@ -119,26 +119,28 @@ def test_command_exists(text: str) -> None:
     tried = 0
     for program, *arguments in list_commands(text):
         tried += 1
-        if program == "spark-operator":
-            assert parse(arguments)
-        elif program == "local-kubernetes":
-            local_kubernetes_parser().parse_args(arguments)
-        elif program == "make":
-            assert {argument for argument in arguments if "=" not in argument} <= TARGETS
-        elif program == "helm":
-            _check_chart(arguments)
-        elif program == "airflow":
-            _build_airflow_parser().parse_args(arguments)
-        elif program == "kubectl":
-            _check_files(arguments)
-        elif program == "pip":
-            _check_distributions(arguments)
-        elif program == "docker":
-            assert "build" not in arguments or (REPOSITORY / arguments[-1] / "Dockerfile").is_file()
-        else:
-            assert program == "export"
-            assert all(re.fullmatch(r"[A-Z_]+=\S+", argument) for argument in arguments)
+        CHECKS[program](arguments)
     assert tried
+
+
+def _check_target(arguments: list[str]) -> None:
+    assert {argument for argument in arguments if "=" not in argument} <= TARGETS
+
+
+def _check_image(arguments: list[str]) -> None:
+    assert "build" not in arguments or (REPOSITORY / arguments[-1] / "Dockerfile").is_file()
+
+
+def _check_variables(arguments: list[str]) -> None:
+    assert all(re.fullmatch(r"[A-Z_]+=\S+", argument) for argument in arguments)
+
+
+def _check_clone(arguments: list[str]) -> None:
+    assert arguments == ["clone", "REPOSITORY", PROJECTS["."]["name"]]
+
+
+def _check_folder(arguments: list[str]) -> None:
+    assert arguments[-1].rpartition("/")[2] in (PROJECTS["."]["name"], "tutorial", "activate")
 
 
 @cache
@@ -158,8 +160,13 @@ def _check_files(arguments: list[str]) -> None:
 
 
 def _check_distributions(arguments: list[str]) -> None:
-    assert arguments[0] == "install"
-    for requirement in map(Requirement, arguments[1:]):
+    """Check the folders and extras that a pip command installs. The tests in tests/installation run the commands."""
+    assert {"install", "wheel", "venv"} & set(arguments[:2])
+    for argument in arguments[arguments.index("install") + 1 :] if "install" in arguments else ():
+        path, bracket, extras = argument.partition("[")
+        if path.startswith("."):
+            argument = f"{PROJECTS[path]['name']}{bracket}{extras}"
+        requirement = Requirement(argument)
         assert requirement.extras <= DISTRIBUTIONS.get(requirement.name, set())
 
 
@@ -172,6 +179,25 @@ def _check_chart(arguments: list[str]) -> None:
             for key in setting.partition("=")[0].split("."):
                 assert key in values
                 values = values[key]
+
+
+CHECKS: dict[str, Callable[[list[str]], object]] = {
+    "airflow": lambda arguments: _build_airflow_parser().parse_args(arguments),
+    "cd": _check_folder,
+    "docker": _check_image,
+    "export": _check_variables,
+    "git": _check_clone,
+    "helm": _check_chart,
+    "kubectl": _check_files,
+    "local-kubernetes": lambda arguments: local_kubernetes_parser().parse_args(arguments),
+    "make": _check_target,
+    "pip": _check_distributions,
+    "python3": _check_folder,
+    "source": _check_folder,
+    "spark-operator": parse,
+    "uv": _check_distributions,
+}
+"""How to check the arguments of each program that a page names."""
 
 
 def test_usage_has_only_options_of_the_command() -> None:

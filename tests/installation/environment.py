@@ -1,32 +1,68 @@
-"""An empty environment into which the wheels in `dist/` are installed."""
+"""Empty environments, into which the package is installed with the commands of the documentation."""
 
+import os
 import re
 import subprocess
 import venv
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Final
 
-ROOT = Path(__file__).parents[2]
-WHEELS = ROOT / "dist"
+ROOT: Final = Path(__file__).parents[2]
+WHEELS: Final = ROOT / "dist"
+_SECONDS: Final = 900
+
+
+def read_commands(page: str) -> list[list[str]]:
+    """Return the commands of each console block of a page, without the prompt."""
+    blocks = re.findall(r"^```console\n(.*?)^```", (ROOT / page).read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+    return [[line.removeprefix("$ ") for line in block.splitlines()] for block in blocks]
+
+
+def run_in_terminal(commands: Iterable[str], folder: Path, environment: Mapping[str, str]) -> tuple[int, str]:
+    """Run the commands of a page as a user types them in one terminal. Return the exit code and the output."""
+    script = "\n".join(["set -e", *commands])
+    found = subprocess.run(
+        ["bash", "-c", script],
+        cwd=folder,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=_SECONDS,
+    )
+    return found.returncode, found.stdout
+
+
+def build_user_environment(programs: Path | None = None) -> dict[str, str]:
+    """Return the variables of a user, who has the settings of pip, but no active environment.
+
+    Args:
+        programs: Folder of programs to search first.
+    """
+    environment = {key: value for key, value in os.environ.items() if key not in ("VIRTUAL_ENV", "PYTHONPATH")}
+    folders = [folder for folder in environment["PATH"].split(os.pathsep) if not (Path(folder) / "activate").exists()]
+    return environment | {"PATH": os.pathsep.join([*([str(programs)] if programs else []), *folders])}
+
+
+def clone(folder: Path) -> list[str]:
+    """Return the commands of the documentation that clone the repository, with the address of this one."""
+    commands = read_commands("docs/get-started/install.md")[0][:2]
+    return [command.replace("REPOSITORY", str(ROOT)) for command in commands]
 
 
 def install(folder: Path, requirement: str) -> Path:
     """Install one requirement into an empty environment, with the pinned versions. Return its folder of programs."""
-    pins = re.findall(
-        r"^[\w.-]+==[^ \n]+(?: ;[^\\\n]*)?", (ROOT / "requirements" / "dev.txt").read_text(), re.MULTILINE
-    )
-    constraints = folder / "constraints.txt"
-    constraints.write_text("\n".join(pins), encoding="utf-8")
     venv.create(folder / "venv", with_pip=True)
     programs = folder / "venv" / "bin"
-    command: list[str | Path] = [
-        programs / "pip",
-        "install",
-        "--quiet",
-        "--no-cache-dir",
-        "--find-links",
-        WHEELS,
-        "-c",
-        constraints,
-    ]
-    subprocess.run([*command, requirement], check=True, cwd=folder)
+    command: list[str | Path] = [programs / "pip", "install", "--quiet", "--find-links", WHEELS, requirement]
+    subprocess.run(command, check=True, cwd=folder, env=os.environ | pin_versions(folder))
     return programs
+
+
+def pin_versions(folder: Path) -> dict[str, str]:
+    """Return a variable with which pip installs the versions of `requirements/dev.txt`."""
+    pattern = r"^[\w.-]+==[^ \n]+(?: ;[^\\\n]*)?"
+    pins = re.findall(pattern, (ROOT / "requirements" / "dev.txt").read_text(encoding="utf-8"), re.MULTILINE)
+    (folder / "constraints.txt").write_text("\n".join(pins), encoding="utf-8")
+    return {"PIP_CONSTRAINT": str(folder / "constraints.txt")}

@@ -76,13 +76,14 @@ def test_local_kubernetes_alone_serves_kubectl(tmp_path: Path) -> None:
     assert process.returncode == 0
 
 
-def test_provider_with_its_extras_runs_an_application(tmp_path: Path, programs: Path) -> None:
-    document = tmp_path / "pi.json"
+def check_application_runs(programs: Path, folder: Path) -> None:
+    """Run an application with the programs of an environment, and import Airflow."""
+    document = folder / "pi.json"
     document.write_text(json.dumps(APPLICATION), encoding="utf-8")
 
     found = subprocess.run(
         [programs / "spark-operator", "local", "run", document],
-        cwd=tmp_path,
+        cwd=folder,
         capture_output=True,
         text=True,
         timeout=300,
@@ -90,4 +91,8 @@ def test_provider_with_its_extras_runs_an_application(tmp_path: Path, programs: 
 
     assert found.returncode == 0, found.stderr
     assert "Pi is roughly 3." in found.stdout
-    subprocess.run([programs / "python", "-c", "import airflow.sdk"], check=True, cwd=tmp_path, timeout=120)
+    subprocess.run([programs / "python", "-c", "import airflow.sdk"], check=True, cwd=folder, timeout=120)
+
+
+def test_provider_with_its_extras_runs_an_application(tmp_path: Path) -> None:
+    check_application_runs(install(tmp_path, "airflow-provider-spark-operator[airflow,local]"), tmp_path)
