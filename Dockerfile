@@ -9,7 +9,7 @@ RUN python3 -m venv --without-pip /opt/spark-operator \
     && python3 -m venv /opt/build \
     && /opt/build/bin/pip install --no-cache-dir --no-deps --only-binary :all: --require-hashes -r requirements/build.txt \
     && /opt/build/bin/pip --python /opt/spark-operator/bin/python3 install --no-cache-dir --no-deps --only-binary :all: --require-hashes -r requirements/controller.txt
-COPY pyproject.toml README.md LICENSE NOTICE ./
+COPY pyproject.toml hatch_build.py README.md LICENSE NOTICE ./
 COPY airflow_provider_spark_operator airflow_provider_spark_operator
 RUN /opt/build/bin/pip wheel --no-cache-dir --no-deps --no-build-isolation --wheel-dir wheels . \
     && /opt/build/bin/pip --python /opt/spark-operator/bin/python3 install --no-cache-dir --no-deps wheels/*.whl

@@ -105,10 +105,13 @@ def list_commands(text: str) -> Iterator[list[str]]:
 
 
 TARGETS = set(re.findall(r"^([a-z-]+)[a-z -]*:", (REPOSITORY / "Makefile").read_text(), re.MULTILINE))
-PROJECTS = {
-    folder: tomllib.loads((REPOSITORY / folder / "pyproject.toml").read_text())["project"]
-    for folder in (".", "./packages/local-kubernetes")
-}
+
+
+def _read_project(folder: str) -> dict[str, Any]:
+    return tomllib.loads((REPOSITORY / folder / "pyproject.toml").read_text())
+
+
+PROJECTS = {folder: _read_project(folder)["project"] for folder in (".", "./packages/local-kubernetes")}
 DISTRIBUTIONS = {project["name"]: set(project.get("optional-dependencies", ())) for project in PROJECTS.values()}
 CHART_VALUES = yaml.safe_load((REPOSITORY / "charts" / "spark-operator" / "values.yaml").read_text())
 
@@ -136,7 +139,8 @@ def _check_variables(arguments: list[str]) -> None:
 
 
 def _check_clone(arguments: list[str]) -> None:
-    assert arguments == ["clone", "REPOSITORY", PROJECTS["."]["name"]]
+    address = _read_project(".")["tool"]["hatch"]["metadata"]["hooks"]["custom"]["repository"]
+    assert arguments == ["clone", address or "REPOSITORY", PROJECTS["."]["name"]]
 
 
 def _check_folder(arguments: list[str]) -> None:

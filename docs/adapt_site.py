@@ -1,8 +1,10 @@
-"""Load Mermaid from the site itself, on pages that have a diagram: a hook of MkDocs.
+"""What the site has in addition to the pages: hooks of MkDocs.
 
-`make site` downloads the script. If the site has no copy, the theme loads Mermaid from unpkg.com.
+The site links to the repository, whose address is in `pyproject.toml`. Pages with a diagram load Mermaid from the site
+itself: `make site` downloads the script. If the site has no copy, the theme loads Mermaid from unpkg.com.
 """
 
+import tomllib
 from pathlib import Path
 
 from mkdocs.config.defaults import MkDocsConfig
@@ -12,6 +14,20 @@ from mkdocs.utils import copy_file, get_relative_url
 
 _SCRIPT = "assets/mermaid.min.js"
 _DOWNLOADED = Path(__file__).parents[1] / ".site-venv/package/dist/mermaid.min.js"
+
+
+def read_address() -> str:
+    """Return the address of the repository, or an empty string if it is not known."""
+    tool = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text(encoding="utf-8"))["tool"]
+    address: str = tool["hatch"]["metadata"]["hooks"]["custom"]["repository"]
+    return address
+
+
+def on_config(config: MkDocsConfig) -> MkDocsConfig:
+    """Link to the repository on each page."""
+    if address := read_address():
+        config.repo_url, config.repo_name = address, address.partition("://")[2].partition("/")[2]
+    return config
 
 
 def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -> str:  # noqa: ARG001 - MkDocs passes them
