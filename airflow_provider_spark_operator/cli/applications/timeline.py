@@ -2,7 +2,7 @@
 
 import shutil
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Annotated, Final
@@ -12,7 +12,7 @@ from rich.text import Text
 from ...core.kubernetes.times import format_duration
 from ...core.report.timeline import MarkKind, Timeline, build_timeline
 from ...core.report.timeline_picture import draw_timeline
-from ...core.report.timeline_rows import Bar, Group, Tone, build_groups, choose_ticks, describe_timeline
+from ...core.report.timeline_rows import Bar, Group, Tone, build_groups, choose_ticks, describe_timeline, list_tones
 from ...follow.access.snapshot import read_snapshot
 from ...kube.client import KubeClient
 from ...kube.connection import ClusterAccess
@@ -119,6 +119,8 @@ def print_timeline(timeline: Timeline) -> None:
             console.print(Text(group.title, "bold"), soft_wrap=True)
             for bar in group.bars:
                 console.print(chart.build_row(bar), soft_wrap=True)
+        if console.color_system:
+            console.print(chart.build_legend(list_tones(groups)))
     for mark in timeline.marks:
         sign, plain, style = _SIGNS[mark.kind]
         since = format_duration(mark.time - timeline.begin) if timeline.begin else ""
@@ -162,6 +164,10 @@ class _Chart:
             " " * first,
             (self._full * (last - first), _STYLES[bar.tone]),
         )
+
+    def build_legend(self, tones: Iterable[Tone]) -> Text:
+        """Return the line that says what the colours mean."""
+        return Text("   ").join(Text.assemble((self._full, _STYLES[tone]), (f" {tone}", "dim")) for tone in tones)
 
     def _find_column(self, time: datetime) -> int:
         share = (time - self._begin) / self._span

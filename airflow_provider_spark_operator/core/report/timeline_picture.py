@@ -7,12 +7,13 @@ from typing import Final, TypeAlias
 
 from ..kubernetes.times import format_duration
 from .timeline import MarkKind, Timeline
-from .timeline_rows import Bar, Tone, build_groups, choose_ticks, describe_timeline
+from .timeline_rows import Bar, Tone, build_groups, choose_ticks, describe_timeline, list_tones
 
 _WIDTH: Final = 1100
 _LEFT: Final = 250  # of the bars; the labels are left of them
 _RIGHT: Final = 930  # of the bars; the text of the last bar is right of it
-_TOP: Final = 48
+_TOP: Final = 70
+_KEY: Final = 95  # the width of an entry of the legend
 _ROW: Final = 22
 _COUNTS: Final = 110  # the height of the curve of the executors
 _MAX_TICKS: Final = 10
@@ -44,7 +45,8 @@ def draw_timeline(timeline: Timeline) -> str:
         return round(_LEFT + (_RIGHT - _LEFT) * min(max((time - begin) / span, 0.0), 1.0), 1)
 
     rows: list[Bar | str] = []
-    for group in build_groups(timeline):
+    groups = build_groups(timeline)
+    for group in groups:
         rows += [group.title, *group.bars]
     middle = _TOP + _ROW * len(rows)
     bottom = middle + (_COUNTS if timeline.counts else 0)
@@ -55,6 +57,7 @@ def draw_timeline(timeline: Timeline) -> str:
         f"<title>{title}</title>",
         f'<rect width="{_WIDTH}" height="{bottom + 44}" fill="#ffffff"/>',
         f'<text x="16" y="28" font-size="15" font-weight="bold">{title}</text>',
+        *(part for index, tone in enumerate(list_tones(groups)) for part in _draw_key(tone, _LEFT + _KEY * index)),
         *_draw_axis((begin + tick for tick in choose_ticks(span, _MAX_TICKS)), begin, place, bottom),
         *(_draw_mark(place(mark.time), mark.kind, mark.text, bottom) for mark in timeline.marks),
         *(line for index, row in enumerate(rows) for line in _draw_row(row, _TOP + _ROW * index, place)),
@@ -63,6 +66,11 @@ def draw_timeline(timeline: Timeline) -> str:
     if timeline.begin:
         parts.append(_write(_LEFT, bottom + 36, f"since {timeline.begin:%Y-%m-%d %H:%M:%S} UTC", "#5b6472"))
     return "\n".join([*parts, "</svg>", ""])
+
+
+def _draw_key(tone: Tone, x: int) -> Iterator[str]:
+    yield f'<rect x="{x}" y="42" width="10" height="10" rx="2" fill="{_COLOURS[tone]}"/>'
+    yield _write(x + 15, 51, tone, "#5b6472")
 
 
 def _draw_axis(times: Iterable[datetime], begin: datetime, place: _Place, bottom: int) -> Iterator[str]:

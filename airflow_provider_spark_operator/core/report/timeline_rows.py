@@ -70,6 +70,12 @@ def build_groups(timeline: Timeline) -> list[Group]:
     return [group for group in groups if group.bars]
 
 
+def list_tones(groups: Sequence[Group]) -> list[Tone]:
+    """Return the meanings of the colours in the rows, for a legend."""
+    used = {bar.tone for group in groups for bar in group.bars}
+    return [tone for tone in Tone if tone in used]
+
+
 def describe_timeline(timeline: Timeline) -> str:
     """Return the title of the chart: the name, the outcome or the state, and the duration."""
     summary = timeline.summary
@@ -104,7 +110,7 @@ def _build_missing(timeline: Timeline) -> list[Group]:
     if timeline.begin is None or end is None or end < timeline.begin:
         return []
     title = f"attempt {number_missing(timeline)}: no longer in the status"
-    lasted = format_duration(end - timeline.begin)
+    lasted = _format_lasted(end - timeline.begin)
     return [Group(title, (Bar("states unknown", timeline.begin, end, Tone.WAITING, lasted),))]
 
 
@@ -116,14 +122,21 @@ def _build_state(state: StateSpan, timeline: Timeline) -> Bar | None:
     if state.begin is None:
         return None
     end = max(state.end or timeline.end, state.begin)
-    return Bar(state.state, state.begin, end, _choose_tone(state.apache_state), format_duration(end - state.begin))
+    return Bar(state.state, state.begin, end, _choose_tone(state.apache_state), _format_lasted(end - state.begin))
 
 
 def _build_executor(span: ExecutorSpan, timeline: Timeline) -> Bar:
     begin = span.begin or timeline.end
     end = max(span.end or (timeline.end if span.state is ExecutorState.RUNNING else begin), begin)
     tone = Tone.FAILED if span.state is ExecutorState.FAILED else Tone.EXECUTOR
-    return Bar(span.name, begin, end, tone, format_duration(end - begin), span.detail)
+    return Bar(span.name, begin, end, tone, _format_lasted(end - begin), span.detail)
+
+
+def _format_lasted(duration: timedelta) -> str:
+    """Return a duration, in milliseconds if it is below a second. Zero comes from times in full seconds."""
+    if timedelta() < duration < timedelta(seconds=1):
+        return f"{max(1, duration // timedelta(milliseconds=1))}ms"
+    return format_duration(duration)
 
 
 def _choose_tone(apache_state: str) -> Tone:

@@ -15,6 +15,7 @@ from airflow_provider_spark_operator.core.report.timeline_rows import (
     build_groups,
     choose_ticks,
     describe_timeline,
+    list_tones,
     number_missing,
 )
 from tests.core.report.documents import at, build_application
@@ -48,6 +49,7 @@ def test_rows_are_the_states_of_attempts_and_the_executors() -> None:
         ("Failed", "1s", "failed"),
         ("ResourceReleased", "0s", "released"),
     ]
+    assert list_tones([executors, attempt]) == ["waiting", "starting", "running", "failed", "released", "executor"]
     assert executors.title == f"executors: 23, the first {MAX_EXECUTORS}; at most 22 at once"
     assert len(executors.bars) == MAX_EXECUTORS
 
@@ -58,6 +60,14 @@ def test_rows_name_attempts_that_the_status_no_longer_contains() -> None:
     assert [group.title for group in build_groups(timeline)] == ["attempt 1-3: no longer in the status", "attempt 4"]
     assert number_missing(build(("DriverRequested", 20), attempt=1)) == "1"
     assert number_missing(build(*FAILED)) == ""
+
+
+@pytest.mark.parametrize(
+    ("seconds", "lasted"), [(0.0, "0s"), (0.0001, "1ms"), (0.25, "250ms"), (0.9999, "999ms"), (1.9, "1s")]
+)
+def test_state_shorter_than_a_second_has_milliseconds(seconds: float, lasted: str) -> None:
+    (attempt,) = build_groups(build(("Submitted", 0), ("Succeeded", seconds)))
+    assert attempt.bars[0].lasted == lasted
 
 
 def test_state_without_a_time_has_no_row() -> None:
@@ -89,6 +99,8 @@ def test_picture_shows_states_executors_and_their_number() -> None:
     texts = read_texts(picture)
     assert {"attempt 1", "RunningHealthy", "exec-1", "12s OOMKilled", "executors, at most 1", "15s"} <= set(texts)
     assert texts[-1].startswith("since 20")
+    assert {"starting", "running", "failed"} <= set(texts)
+    assert "succeeded" not in texts
     assert picture.find(f"{SVG}title") is not None
     bars = {one[0].text: float(one.get("width", "")) for one in picture.iter(f"{SVG}rect") if len(one)}
     assert bars["RunningHealthy"] > bars["DriverRequested"] > bars["Submitted"] > bars["ResourceReleased"] > 0
