@@ -88,10 +88,10 @@ _FEWEST_COLUMNS: Final = 20
 _WIDEST_LABEL: Final = 36
 _TICK: Final = 12
 _STYLES: Final[Mapping[Tone, str]] = {
-    Tone.WAITING: "bright_black",
+    Tone.WAITING: "white",
     Tone.STARTING: "yellow",
     Tone.RUNNING: "green",
-    Tone.SUCCEEDED: "bold green",
+    Tone.SUCCEEDED: "bright_green",
     Tone.FAILED: "red",
     Tone.RELEASED: "bright_black",
     Tone.EXECUTOR: "cyan",

@@ -129,14 +129,13 @@ def _build_executor(span: ExecutorSpan, timeline: Timeline) -> Bar:
     begin = span.begin or timeline.end
     end = max(span.end or (timeline.end if span.state is ExecutorState.RUNNING else begin), begin)
     tone = Tone.FAILED if span.state is ExecutorState.FAILED else Tone.EXECUTOR
-    return Bar(span.name, begin, end, tone, _format_lasted(end - begin), span.detail)
+    return Bar(span.name, begin, end, tone, format_duration(end - begin), span.detail)
 
 
 def _format_lasted(duration: timedelta) -> str:
-    """Return a duration, in milliseconds if it is below a second. Zero comes from times in full seconds."""
-    if timedelta() < duration < timedelta(seconds=1):
-        return f"{max(1, duration // timedelta(milliseconds=1))}ms"
-    return format_duration(duration)
+    """Return how long a state lasted, in milliseconds if it was below a second."""
+    short = duration < timedelta(seconds=1)
+    return f"{duration // timedelta(milliseconds=1)}ms" if short else format_duration(duration)
 
 
 def _choose_tone(apache_state: str) -> Tone:

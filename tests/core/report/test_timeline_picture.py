@@ -47,7 +47,7 @@ def test_rows_are_the_states_of_attempts_and_the_executors() -> None:
         ("DriverRequested", "6s", "starting"),
         ("RunningHealthy", "23s", "running"),
         ("Failed", "1s", "failed"),
-        ("ResourceReleased", "0s", "released"),
+        ("ResourceReleased", "0ms", "released"),
     ]
     assert list_tones([executors, attempt]) == ["waiting", "starting", "running", "failed", "released", "executor"]
     assert executors.title == f"executors: 23, the first {MAX_EXECUTORS}; at most 22 at once"
@@ -62,9 +62,7 @@ def test_rows_name_attempts_that_the_status_no_longer_contains() -> None:
     assert number_missing(build(*FAILED)) == ""
 
 
-@pytest.mark.parametrize(
-    ("seconds", "lasted"), [(0.0, "0s"), (0.0001, "1ms"), (0.25, "250ms"), (0.9999, "999ms"), (1.9, "1s")]
-)
+@pytest.mark.parametrize(("seconds", "lasted"), [(0.0, "0ms"), (0.25, "250ms"), (0.9999, "999ms"), (1.9, "1s")])
 def test_state_shorter_than_a_second_has_milliseconds(seconds: float, lasted: str) -> None:
     (attempt,) = build_groups(build(("Submitted", 0), ("Succeeded", seconds)))
     assert attempt.bars[0].lasted == lasted
