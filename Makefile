@@ -61,8 +61,8 @@ $(stamp): requirements/build.txt requirements/dev.txt requirements/clouds.txt py
 	@$(bin)/spark-operator local prepare >/dev/null 2>.venv/prepare.log || echo "make: could not archive the classes of Spark, which starts slower: $$(tail -n 1 .venv/prepare.log)" >&2
 	@touch $@
 
-demo: $(stamp) ## Run an Airflow DAG with real Spark on an embedded cluster
-	@exec $(bin)/python -m demo
+demo: $(stamp) ## Run an Airflow DAG with real Spark on an embedded cluster (UI=1 keeps Airflow's web interface open)
+	@exec $(bin)/python -m demo $(if $(UI),--ui)
 
 test: $(stamp) ## Run the hermetic test suite
 	@exec $(bin)/python -m pytest -n $(PYTEST_WORKERS) -m "not spark_submit and not scheduler and not spark" --ignore tests/faults --ignore tests/traces --ignore tests/reliability --ignore tests/installation tests packages/local-kubernetes/tests
@@ -74,7 +74,7 @@ spark-submit test-spark-submit: $(stamp) ## Compare random driver builds with th
 	@exec $(bin)/python -m pytest tests/spark_submit
 
 e2e: $(stamp) ## Run real Spark on the local cluster, then on a real node (E2E_KUBECONFIG, E2E_IMAGE)
-	@$(bin)/python -m pytest -m spark tests/cli tests/crds tests/local
+	@$(bin)/python -m pytest -m spark tests/cli tests/crds tests/demo tests/local
 	@if [ -n "$${E2E_KUBECONFIG:-}" ] && [ -n "$${E2E_IMAGE:-}" ]; then exec $(bin)/python -m pytest tests/e2e; \
 	else echo "make e2e: skipped the real node: set E2E_KUBECONFIG to a cluster with a node, and E2E_IMAGE to a Spark image on it"; [ "$${CI:-}" != true ]; fi
 

@@ -26,7 +26,6 @@ from pathlib import Path  # noqa: E402
 from demo.processes import ProcessFailed  # noqa: E402
 from demo.run import REPOSITORY, DemoFailed, run  # noqa: E402
 
-DEADLINE_SECONDS = 300
 FULL_BELOW_BYTES = 5 * 2**20
 
 
@@ -35,9 +34,11 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m demo", description=__doc__)
     default = REPOSITORY / ".demo"
     parser.add_argument("--home", type=Path, default=default, help="folder for all state (default: .demo)")
-    home = parser.parse_args().home.resolve()
+    parser.add_argument("--ui", action="store_true", help="keep Airflow's web interface open until Ctrl+C")
+    arguments = parser.parse_args()
+    home = arguments.home.resolve()
     try:
-        asyncio.run(_run_with_deadline(home))
+        asyncio.run(_run_until_interrupted(home, arguments.ui))
     except (DemoFailed, ProcessFailed) as error:
         print(f"demo: {_describe_full_disk(home) or error}", file=sys.stderr)
         return 1
@@ -50,7 +51,7 @@ def main() -> int:
     return 0
 
 
-async def _run_with_deadline(home: Path) -> None:
+async def _run_until_interrupted(home: Path, ui: bool) -> None:
     task = asyncio.current_task()
     loop = asyncio.get_running_loop()
 
@@ -63,11 +64,7 @@ async def _run_with_deadline(home: Path) -> None:
 
     for number in INTERRUPTS:
         loop.add_signal_handler(number, interrupt)
-    try:
-        async with asyncio.timeout(DEADLINE_SECONDS):
-            await run(home)
-    except TimeoutError:
-        raise DemoFailed(f"did not finish within {DEADLINE_SECONDS} s; the logs are in {home / 'logs'}") from None
+    await run(home, ui=ui)
 
 
 def _describe_full_disk(home: Path) -> str:

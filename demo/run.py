@@ -12,6 +12,7 @@ from pathlib import Path
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
 from demo.airflow_environment import build_airflow_environment
+from demo.dag_run import RUN_ID
 from demo.narrator import format_line, narrate
 from demo.processes import Component, Components
 from demo.task_log import find_log, read_failure
@@ -21,7 +22,9 @@ DAG_ID = "spark_pi"
 EXPECTED = {"compute_pi": "success", "fail_on_purpose": "failed"}
 EXPECTED_EXIT_CODE = "exit code 3"
 NAMESPACE = "default"
+DEADLINE_SECONDS = 300
 NEEDED_MEBIBYTES = 300
+PASSWORDS = "simple_auth_manager_passwords.json.generated"
 MARK = ".spark-operator-demo"
 AIRFLOW_COMMANDS = {
     "scheduler": ("scheduler", "--skip-serve-logs"),
@@ -34,39 +37,66 @@ class DemoFailed(Exception):
     """The demo could not run, or did not end as expected. The message is one sentence."""
 
 
-async def run(home: Path) -> None:
+async def run(home: Path, *, ui: bool) -> None:
     """Run the demo.
 
     Args:
         home: The folder for all state. The state of an earlier demo in it is removed.
+        ui: Whether Airflow's web interface stays open after the run, until the task is cancelled.
 
     Raises:
-        DemoFailed: The folder contains other files, or a task did not end as expected.
+        DemoFailed: The folder contains other files, a task did not end as expected, or the run took too long.
         ProcessFailed: A process ended early.
         OSError: The folder could not be written.
     """
     with _claim(home):
-        await _run(home)
+        kubeconfig, airflow_home = home / "kubeconfig", home / "airflow"
+        environment = build_airflow_environment(airflow_home, REPOSITORY / "example_dags", kubeconfig)
+        async with Components(environment, home / "logs") as components:
+            try:
+                async with asyncio.timeout(DEADLINE_SECONDS):
+                    parts, states = await _run_dag(components, home, ui=ui)
+            except TimeoutError:
+                raise DemoFailed(
+                    f"did not finish within {DEADLINE_SECONDS} s; the logs are in {home / 'logs'}"
+                ) from None
+            if ui:
+                _judge(states, airflow_home, home / "logs" / "scheduler.log")
+                await _serve_ui(parts, environment["AIRFLOW__API__PORT"], airflow_home)
+        if not ui:
+            _judge(states, airflow_home, home / "logs" / "scheduler.log")
+            print("\n    next  make demo UI=1 keeps Airflow's web interface open; docs/get-started/tutorial.md")
 
 
-async def _run(home: Path) -> None:
+async def _run_dag(components: Components, home: Path, *, ui: bool) -> tuple[list[Component], dict[str, str | None]]:
+    """Run the DAG. Return the processes that continue to run, and the states of the tasks."""
     kubeconfig, airflow_home = home / "kubeconfig", home / "airflow"
-    environment = build_airflow_environment(airflow_home, REPOSITORY / "example_dags", kubeconfig)
-    async with Components(environment, home / "logs") as components:
-        _announce(
-            "cluster",
-            f"embedded Kubernetes API, controller and pods as processes, in {home / 'cluster'}",
-        )
-        parts = [await _start_cluster(components, home / "cluster", kubeconfig)]
-        _announce("airflow", f"scheduler, triggerer and execution API, in {airflow_home}")
-        command = (sys.executable, "-m", "demo.dag_run", DAG_ID)
-        reports = read_task_states(await components.start("dag run", command, pipe_output=True))
-        await anext(reports)
-        for name, arguments in AIRFLOW_COMMANDS.items():
-            parts.append(await components.start(name, (sys.executable, "-m", "airflow", *arguments)))
-        async with await open_client(ClusterAccess(kubeconfig=kubeconfig)) as client:
-            states = await _await_end(reports, parts, client)
-    _judge(states, airflow_home, home / "logs" / "scheduler.log")
+    _announce(
+        "cluster",
+        f"embedded Kubernetes API, controller and pods as processes, in {home / 'cluster'}",
+    )
+    parts = [await _start_cluster(components, home / "cluster", kubeconfig)]
+    _announce("airflow", f"scheduler, triggerer and execution API, in {airflow_home}")
+    command = (sys.executable, "-m", "demo.dag_run", DAG_ID)
+    reports = read_task_states(await components.start("dag run", command, pipe_output=True))
+    await anext(reports)
+    commands = AIRFLOW_COMMANDS | ({"api-server": ("api-server",)} if ui else {})
+    for name, arguments in commands.items():
+        parts.append(await components.start(name, (sys.executable, "-m", "airflow", *arguments)))
+    async with await open_client(ClusterAccess(kubeconfig=kubeconfig)) as client:
+        return parts, await _await_end(reports, parts, client)
+
+
+async def _serve_ui(parts: list[Component], port: str, airflow_home: Path) -> None:
+    """Print how to open the web interface, and wait for the end of a process or a cancellation."""
+    [(user, password)] = json.loads((airflow_home / PASSWORDS).read_text(encoding="utf-8")).items()
+    print()
+    _announce("ui", f"http://127.0.0.1:{port}/dags/{DAG_ID}/runs/{RUN_ID}")
+    print(f"    user  {user}, password {password}\n    stop  press Ctrl+C", flush=True)
+    exits = {asyncio.create_task(part.process.wait()): part for part in parts}
+    with contextlib.suppress(asyncio.CancelledError):  # Ctrl+C is the way to end the demo here
+        done, _ = await asyncio.wait(exits, return_when=asyncio.FIRST_COMPLETED)
+        raise exits[done.pop()].build_failure()
 
 
 @contextlib.contextmanager

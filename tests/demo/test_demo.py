@@ -2,6 +2,7 @@
 
 import fcntl
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -10,6 +11,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import httpx
 import psutil
 import pytest
 
@@ -25,11 +27,11 @@ pytestmark = [pytest.mark.airflow, pytest.mark.timeout(320)]
 class Demo:
     """A run of the demo with its state in its own folder. `lines` contains its output so far."""
 
-    def __init__(self, home: Path) -> None:
+    def __init__(self, home: Path, *options: str) -> None:
         self.home = home
         self.lines: list[str] = []
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "demo", "--home", str(home)],
+            [sys.executable, "-m", "demo", "--home", str(home), *options],
             cwd=REPOSITORY,
             env={**os.environ, "HOME": str(home.parent / "home")},
             stdout=subprocess.PIPE,
@@ -110,6 +112,29 @@ def test_demo_runs_real_spark_through_a_deferred_task(demo: Demo) -> None:
     assert "this application fails on purpose" in output.rpartition("why")[2]
     assert demo.list_processes() == []
     assert list((demo.home.parent / "home").iterdir()) == []
+
+
+@pytest.mark.spark
+def test_ui_stays_open_until_interrupted(tmp_path: Path) -> None:
+    (tmp_path / "home").mkdir()
+    demo = Demo(tmp_path / "state", "--ui")
+    try:
+        demo.wait_for("press Ctrl+C")
+        output = "".join(demo.lines)
+        assert "fail_on_purpose  failed, as expected" in output
+        (address,) = re.findall(r"==> ui +(http://127\.0\.0\.1:\d+)/dags/spark_pi/runs/demo$", output, re.MULTILINE)
+        ((user, password),) = re.findall(r"^ +user +(\w+), password (\w+)$", output, re.MULTILINE)
+        answer = httpx.post(f"{address}/auth/token", json={"username": user, "password": password}, timeout=60)
+        assert answer.status_code == 201, answer.text
+        headers = {"Authorization": f"Bearer {answer.json()['access_token']}"}
+        run = httpx.get(f"{address}/api/v2/dags/spark_pi/dagRuns/demo", headers=headers, timeout=60)
+        assert run.json()["state"] == "failed"
+        demo.process.send_signal(signal.SIGINT)
+        assert demo.wait() == 0, demo.describe()
+        demo.wait_for_processes()
+    finally:
+        demo.process.kill()
+        demo.wait()
 
 
 def test_interrupt_ends_the_demo_and_its_processes(demo: Demo) -> None:
