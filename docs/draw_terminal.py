@@ -1,68 +1,78 @@
-"""Draw docs/pictures/terminal.svg, the output of `spark-operator local run`: `python docs/draw_terminal.py`.
+"""Draw docs/pictures/terminal.svg, two recorded runs of `spark-operator local run`: `python -m docs.draw_terminal`.
 
-The command runs real Spark and needs the extra `local`. The picture omits the log lines that the JVM writes before
-Spark applies `spark.log.level`, and shortens the home folder to ~; all other lines are unchanged.
+The first script succeeds. The second one fails with an exception. The commands run real Spark and need
+the extra `local`. The picture shortens pauses, and the home folder to ~.
 """
 
-import io
-import re
-import subprocess
+import importlib.util
 import sys
 import tempfile
 from pathlib import Path
 from typing import Final
 
-from rich.console import Console
-from rich.text import Text
+from docs.terminal_picture import Line, draw, record, replay
 
 PICTURE: Final = Path(__file__).parent / "pictures" / "terminal.svg"
-_WIDTH = 112
-_APPLICATION = """\
-apiVersion: spark.apache.org/v1
-kind: SparkApplication
-metadata:
-  name: pi
-spec:
-  pyFiles: local:///opt/spark/examples/src/main/python/pi.py
-  driverArgs: ["10"]
-  runtimeVersions:
-    sparkVersion: 4.3.0
-  sparkConf:
-    spark.kubernetes.container.image: spark:4.3.0
-    spark.executor.instances: "2"
-    spark.executor.memory: 512m
-    spark.log.level: ERROR
-"""
+_COLUMNS: Final = 104
+SCRIPTS: Final = {
+    "report.py": """\
+from pyspark.sql import SparkSession
+
+spark = SparkSession.builder.getOrCreate()
+days = spark.range(1, 8).selectExpr("id AS day", "id * id AS orders")
+print("orders:", days.agg({"orders": "sum"}).first()[0])
+spark.stop()
+""",
+    "load.py": """\
+from pyspark.sql import SparkSession
+
+spark = SparkSession.builder.getOrCreate()
+orders = spark.range(0)
+if orders.isEmpty():
+    raise ValueError("no orders for 2026-11-27")
+""",
+}
+_EXIT_CODES: Final = {"report.py": 0, "load.py": 1}
 
 
-def run() -> str:
-    """Run the application on a local cluster and return what the terminal shows.
+def run(script: str) -> list[Line]:
+    """Run a script on a local cluster and return what the terminal shows.
 
     Raises:
-        CalledProcessError: The application failed.
+        SystemExit: The command ended with another exit code than expected.
     """
-    with tempfile.TemporaryDirectory() as folder:
-        (Path(folder) / "pi.yaml").write_text(_APPLICATION, encoding="utf-8")
-        command = (sys.executable, "-m", "airflow_provider_spark_operator.cli", "local", "run", "pi.yaml")
-        done = subprocess.run(  # noqa: S603 - a fixed command
-            command, cwd=folder, check=True, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=300
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name) / "jobs"
+        folder.mkdir()
+        (folder / script).write_text(SCRIPTS[script], encoding="utf-8")
+        home = Path(name) / "home"
+        home.mkdir()
+        words = [sys.executable, "-m", "airflow_provider_spark_operator.cli", "local", "run", script]
+        code, output = record(words, folder, _COLUMNS, HOME=str(home))
+        text = "".join(chunk for _, chunk in output)
+        if code != _EXIT_CODES[script]:
+            raise SystemExit(f"{script} ended with exit code {code}: {text}")
+        shorten = {str(home): "~", f"{folder}/": "", find_spark(): "/opt/spark"}
+        return replay(
+            f"spark-operator local run {script}", [(when, _replace(chunk, shorten)) for when, chunk in output], _COLUMNS
         )
-    return done.stdout.replace(str(Path.home()), "~")
 
 
-def render(output: str) -> str:
-    """Return the picture of a terminal with `output` as SVG."""
-    console = Console(record=True, width=_WIDTH, file=io.StringIO())
-    console.print(Text.assemble(("$ ", "green"), ("spark-operator local run pi.yaml", "bold")))
-    for line in output.splitlines():
-        if re.search(r" (WARN|INFO) |^Using Spark's|^WARNING|^Setting |^To adjust", line):
-            continue  # lines of the JVM's start, before Spark applies spark.log.level
-        prefix, name, rest = line.partition("spark-operator: ")
-        console.print(Text.assemble((prefix, "bold yellow"), (name, "cyan"), rest))
-    picture = console.export_svg(title="spark-operator local run", unique_id="terminal")
-    # The font faces would load fonts from another site.
-    return re.sub(r"@font-face \{.*?\}", "", picture, flags=re.DOTALL)
+def find_spark() -> str:
+    """Return the folder of Spark."""
+    found = importlib.util.find_spec("pyspark")
+    if found is None or found.origin is None:
+        raise SystemExit("could not find pyspark: install the extra local")
+    return str(Path(found.origin).parent)
+
+
+def _replace(text: str, names: dict[str, str]) -> str:
+    for name, short in names.items():
+        text = text.replace(name, short)
+    return text
 
 
 if __name__ == "__main__":
-    PICTURE.write_text(render(run()), encoding="utf-8")
+    PICTURE.write_text(
+        draw("spark-operator local run", [run(script) for script in SCRIPTS], _COLUMNS), encoding="utf-8"
+    )

@@ -1,36 +1,32 @@
 """Draw what `describe` and `timeline` show of real runs, in docs/pictures: `python -m docs.draw_views`.
 
-The script starts a local cluster, runs real Spark and needs the extra `local`. One application fails in both of its
-attempts, because its argument is not a number. The other one succeeds. The pictures show the folder of Spark as
-`/opt/spark`, where the images of Spark have it.
+The script starts a local cluster, runs real Spark and needs the extra `local`. One application fails, because its
+argument is not a number. The other one succeeds. The pictures show the folder of Spark as `/opt/spark`, where the
+images of Spark have it.
 """
 
 import asyncio
-import importlib.util
-import io
-import os
-import re
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
-
-from rich.console import Console
-from rich.text import Text
 
 from airflow_provider_spark_operator.core.dialects.dialect import read_progress
 from airflow_provider_spark_operator.core.dialects.progress import Phase
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
 from airflow_provider_spark_operator.kube.resources import SPARK_APPLICATIONS
+from docs.draw_terminal import find_spark
+from docs.terminal_picture import draw, record, replay
 
 PICTURES: Final = Path(__file__).parent / "pictures"
 VIEWS: Final = {"describe": ("describe", "load"), "timeline": ("timeline", "report")}
 """The verb and the application of each picture, by the name of the picture."""
-_WIDTH: Final = 160
+_COLUMNS: Final = 120
 _DEADLINE_SECONDS: Final = 300
 _PROGRAM: Final = (sys.executable, "-m", "airflow_provider_spark_operator.cli")
 _ARGUMENTS: Final = {"load": "many", "report": "100"}
@@ -58,51 +54,16 @@ async def run_applications(kubeconfig: Path) -> None:
                 await _wait(client, name)
 
 
-def show(kubeconfig: Path, *words: str) -> str:
-    """Return what a terminal shows of a command, with its colours."""
-    terminal, other_end = os.openpty()
-    environment = {
-        **{key: value for key, value in os.environ.items() if key != "NO_COLOR"},
-        "KUBECONFIG": str(kubeconfig),
-        "COLUMNS": str(_WIDTH),
-        "TERM": "xterm-256color",
-        "TZ": "UTC",
-    }
-    with subprocess.Popen((*_PROGRAM, *words), stdout=other_end, stderr=other_end, env=environment) as process:  # noqa: S603 - a fixed command
-        os.close(other_end)
-        output = b""
-        while chunk := _read(terminal):
-            output += chunk
-    os.close(terminal)
-    if process.returncode:
-        raise SystemExit(f"{words} ended with exit code {process.returncode}: {output.decode()}")
-    return output.decode().replace("\r\n", "\n").replace(_find_spark(), "/opt/spark")
-
-
-def render(name: str, output: str) -> str:
-    """Return the picture of a terminal as SVG."""
-    command = f"spark-operator {' '.join(VIEWS[name])}"
-    console = Console(record=True, width=_WIDTH, file=io.StringIO(), force_terminal=True)
-    console.print(Text.assemble(("$ ", "green"), (command, "bold")))
-    console.print(Text.from_ansi(output), crop=False, overflow="fold")
-    picture = console.export_svg(title=command, unique_id=name)
-    # The font faces would load fonts from another site.
-    return re.sub(r"@font-face \{.*?\}", "", picture, flags=re.DOTALL)
-
-
-def _find_spark() -> str:
-    """Return the folder of Spark."""
-    found = importlib.util.find_spec("pyspark")
-    if found is None or found.origin is None:
-        raise SystemExit("could not find pyspark: install the extra local")
-    return str(Path(found.origin).parent)
-
-
-def _read(terminal: int) -> bytes:
-    try:
-        return os.read(terminal, 65536)
-    except OSError:  # Linux reports the end of the other side as an error
-        return b""
+def show(kubeconfig: Path, name: str) -> str:
+    """Return the picture of a terminal with the output of a command."""
+    words = VIEWS[name]
+    code, output = record((*_PROGRAM, *words), kubeconfig.parent, _COLUMNS, KUBECONFIG=str(kubeconfig))
+    if code:
+        raise SystemExit(f"{words} ended with exit code {code}: {output}")
+    command, spark = f"spark-operator {' '.join(words)}", find_spark()
+    text = "".join(chunk for _, chunk in output).replace(spark, "/opt/spark")
+    lines = replay(command, [(0.0, text)], _COLUMNS)
+    return draw(command, [[replace(line, begin=0.0) for line in lines if line.end is None]], _COLUMNS)
 
 
 async def _wait(client: KubeClient, name: str) -> None:
@@ -137,25 +98,17 @@ def _build(name: str, argument: str) -> dict[str, Any]:
                 "spark.kubernetes.executor.podNamePrefix": name,
                 "spark.log.level": "ERROR",
             },
-            "applicationTolerations": {
-                "restartConfig": {
-                    "restartPolicy": "OnFailure",
-                    "maxRestartAttempts": 1,
-                    "restartBackoffMillis": 2000,
-                }
-            },
         },
     }
 
 
-def draw() -> None:
+def draw_all() -> None:
     """Run the applications and draw all pictures."""
     with tempfile.TemporaryDirectory() as folder, run_cluster(Path(folder)) as kubeconfig:
         asyncio.run(run_applications(kubeconfig))
-        for name, words in VIEWS.items():
-            picture = render(name, show(kubeconfig, *words))
-            (PICTURES / f"{name}.svg").write_text(picture, encoding="utf-8")
+        for name in VIEWS:
+            (PICTURES / f"{name}.svg").write_text(show(kubeconfig, name), encoding="utf-8")
 
 
 if __name__ == "__main__":
-    draw()
+    draw_all()
