@@ -51,7 +51,7 @@ def main() -> int:
     return 0
 
 
-async def _run_until_interrupted(home: Path, ui: bool) -> None:
+async def _run_until_interrupted(home: Path, keep_open: bool) -> None:
     task = asyncio.current_task()
     loop = asyncio.get_running_loop()
 
@@ -64,7 +64,7 @@ async def _run_until_interrupted(home: Path, ui: bool) -> None:
 
     for number in INTERRUPTS:
         loop.add_signal_handler(number, interrupt)
-    await run(home, ui=ui)
+    await run(home, keep_open=keep_open)
 
 
 def _describe_full_disk(home: Path) -> str:

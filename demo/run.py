@@ -37,12 +37,12 @@ class DemoFailed(Exception):
     """The demo could not run, or did not end as expected. The message is one sentence."""
 
 
-async def run(home: Path, *, ui: bool) -> None:
+async def run(home: Path, *, keep_open: bool) -> None:
     """Run the demo.
 
     Args:
         home: The folder for all state. The state of an earlier demo in it is removed.
-        ui: Whether Airflow's web interface stays open after the run, until the task is cancelled.
+        keep_open: Whether Airflow's web interface stays open after the run, until the task is cancelled.
 
     Raises:
         DemoFailed: The folder contains other files, a task did not end as expected, or the run took too long.
@@ -55,20 +55,22 @@ async def run(home: Path, *, ui: bool) -> None:
         async with Components(environment, home / "logs") as components:
             try:
                 async with asyncio.timeout(DEADLINE_SECONDS):
-                    parts, states = await _run_dag(components, home, ui=ui)
+                    parts, states = await _run_dag(components, home, keep_open=keep_open)
             except TimeoutError:
                 raise DemoFailed(
                     f"did not finish within {DEADLINE_SECONDS} s; the logs are in {home / 'logs'}"
                 ) from None
-            if ui:
+            if keep_open:
                 _judge(states, airflow_home, home / "logs" / "scheduler.log")
                 await _serve_ui(parts, environment["AIRFLOW__API__PORT"], airflow_home)
-        if not ui:
+        if not keep_open:
             _judge(states, airflow_home, home / "logs" / "scheduler.log")
             print("\n    next  make demo UI=1 keeps Airflow's web interface open; docs/get-started/tutorial.md")
 
 
-async def _run_dag(components: Components, home: Path, *, ui: bool) -> tuple[list[Component], dict[str, str | None]]:
+async def _run_dag(
+    components: Components, home: Path, *, keep_open: bool
+) -> tuple[list[Component], dict[str, str | None]]:
     """Run the DAG. Return the processes that continue to run, and the states of the tasks."""
     kubeconfig, airflow_home = home / "kubeconfig", home / "airflow"
     _announce(
@@ -80,7 +82,7 @@ async def _run_dag(components: Components, home: Path, *, ui: bool) -> tuple[lis
     command = (sys.executable, "-m", "demo.dag_run", DAG_ID)
     reports = read_task_states(await components.start("dag run", command, pipe_output=True))
     await anext(reports)
-    commands = AIRFLOW_COMMANDS | ({"api-server": ("api-server",)} if ui else {})
+    commands = AIRFLOW_COMMANDS | ({"api-server": ("api-server",)} if keep_open else {})
     for name, arguments in commands.items():
         parts.append(await components.start(name, (sys.executable, "-m", "airflow", *arguments)))
     async with await open_client(ClusterAccess(kubeconfig=kubeconfig)) as client:

@@ -1,4 +1,4 @@
-"""What the site has in addition to the pages: hooks of MkDocs.
+"""Hooks of MkDocs that complete the site: the link to the repository, and diagrams without another site.
 
 The site links to the repository, whose address is in `pyproject.toml`. Pages with a diagram load Mermaid from the site
 itself: `make site` downloads the script. If the site has no copy, the theme loads Mermaid from unpkg.com.
