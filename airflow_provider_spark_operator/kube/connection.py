@@ -22,7 +22,7 @@ from .checked_connector import CheckedConnector
 from .client import KubeClient
 from .credentials import Credentials
 from .endpoint import Access, Fingerprint, InvalidEndpoint, build_tls_context, digest
-from .errors import ConfigurationError
+from .errors import ConfigurationError, NoClusterConfigured
 from .kubeconfig import Choice, Document, Malformed, choose, open_choice, read_kubeconfigs
 from .link import Link, Links
 from .managed_cluster import ClusterLocation, ManagedCluster
@@ -291,7 +291,7 @@ def _find_kubeconfig(access: ClusterAccess) -> str | Mapping[str, Any] | None:
         return access.kubeconfig_document
     paths = _find_kubeconfig_paths(access)
     if paths is None and "KUBERNETES_SERVICE_HOST" not in os.environ:
-        raise ConfigurationError(
+        raise NoClusterConfigured(
             "no Kubernetes cluster is configured: $KUBECONFIG is not set, ~/.kube/config does not exist "
             "and the process does not run in a pod. Set a kubeconfig"
         )

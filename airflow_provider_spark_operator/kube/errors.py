@@ -12,6 +12,10 @@ class ConfigurationError(Exception):
     """The configuration of the cluster is unusable: for example a missing kubeconfig, or an unknown context."""
 
 
+class NoClusterConfigured(ConfigurationError):
+    """There is no kubeconfig, and the process does not run in a pod."""
+
+
 class KubeError(Exception):
     """A request that the API rejected or that did not reach it.
 

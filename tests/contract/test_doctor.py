@@ -60,7 +60,7 @@ async def test_administrator_of_a_prepared_namespace_passes(
     code, checks = await diagnose(server, namespace, token, tmp_path)
     assert code == ExitCode.SUCCESS, checks
     assert checks["service account spark of drivers"]["status"] == "passed"
-    assert checks["permissions of drivers on persistentvolumeclaims"]["status"] == "passed"
+    assert checks["permissions of the service account spark of drivers"]["status"] == "passed"
 
 
 async def test_drivers_without_a_role_lack_permissions(
@@ -74,7 +74,9 @@ async def test_drivers_without_a_role_lack_permissions(
     )
     code, checks = await diagnose(server, namespace, token, tmp_path)
     assert code == ExitCode.INFRASTRUCTURE_FAILED
-    assert checks["permissions of drivers on pods"]["result"].startswith("missing: get, list, watch, create")
+    assert checks["permissions of the service account spark of drivers"]["result"].startswith(
+        "missing: get, list, watch, create"
+    )
 
 
 async def test_documented_role_of_airflow_is_enough(

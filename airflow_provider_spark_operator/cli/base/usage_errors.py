@@ -9,18 +9,24 @@ import click
 # Words of kubectl, spark-submit and other programs, with the verbs and options of this program for them.
 _FOREIGN: Mapping[str, tuple[str, ...]] = {
     "apply": ("submit",),
+    "cancel": ("delete", "suspend"),
     "class": ("--main-class",),
     "create": ("submit",),
     "executors": ("--executor", "--executor-instances"),
     "failed": ("--failure", "--state"),
     "get": ("list", "status", "describe"),
+    "inspect": ("describe",),
     "kill": ("delete",),
+    "ls": ("list",),
     "num-executors": ("--executor-instances",),
     "port-forward": ("forward",),
-    "ps": ("list",),
+    "ps": ("list", "status"),
     "rm": ("delete",),
-    "run": ("submit",),
+    "run": ("submit", "local run"),
+    "show": ("describe", "status"),
+    "start": ("submit", "local up"),
     "ui": ("forward",),
+    "up": ("local up",),
 }
 _EXTRA = re.compile(r"Got unexpected extra arguments? \((\S*)[ )]")
 
@@ -38,7 +44,7 @@ def suggest(word: str, known: Iterable[str]) -> str:
     """Return `: did you mean …?` with the known words that the user may have meant; empty if there are none."""
     by_name = {name.lstrip("-").lower(): name for name in known}
     name = word.lstrip("-").lower()
-    meant = [known_name for known_name in _FOREIGN.get(name, ()) if known_name in by_name.values()]
+    meant = [known_name for known_name in _FOREIGN.get(name, ()) if known_name.split()[0] in by_name.values()]
     meant = meant or [by_name[match] for match in get_close_matches(name, list(by_name), n=1)]
     return f": did you mean {enumerate_words(meant)}?" if meant else ""
 
@@ -63,7 +69,7 @@ def _describe(error: click.UsageError) -> str:
             known = [known for each in context.command.get_params(context) for known in each.opts]
             is_program = context.parent is None
             advice = ": options follow the verb" if is_program else suggest(name, [*filter(_is_long, known)])
-            return f"unknown option {name}{advice}"
+            return f"unknown option {name}{advice or _advise_on_arguments(context.command)}"
         case click.BadOptionUsage(option_name=name, message=message):  # Option '--state' requires an argument.
             fault = message.removeprefix(f"Option {name!r} ").removesuffix(".")
             return f"{name}: {fault.replace('an argument', 'a value')}"
@@ -71,6 +77,12 @@ def _describe(error: click.UsageError) -> str:
             return f"unexpected argument {found[1]}"
     message = error.message.removesuffix(".")
     return f"{message[:1].lower()}{message[1:]}"
+
+
+def _advise_on_arguments(command: click.Command) -> str:
+    """Return how to pass an option to the program that a verb runs; empty if it runs none."""
+    has_arguments = any(str(each.metavar).startswith("ARGUMENT") for each in command.params)
+    return ". To pass it to the program, write -- before it" if has_arguments else ""
 
 
 def _is_long(name: str) -> bool:

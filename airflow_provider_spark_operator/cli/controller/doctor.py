@@ -56,8 +56,9 @@ def run(
     controllers, and your own permissions (those of the kubeconfig). It also checks the service account of drivers and
     its permissions, the ResourceQuotas of the namespace, and DNS.
 
-    A missing permission that only `forward` or `cluster scale` needs is a warning. If you lack the permission for a
-    check, the check is skipped, and its result names the permission.
+    The permissions that one Role grants are one check. A missing permission that only `forward` or `cluster scale`
+    needs is a warning. If you lack the permission for a check, the check is skipped, and its result names the
+    permission.
 
     The exit code is 0 if no check failed; skipped checks do not change it. It is 3 if the connection failed, or if a
     permission that applications need is missing. It is 5 if another check failed.

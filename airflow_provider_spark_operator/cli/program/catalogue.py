@@ -131,6 +131,7 @@ VERBS = (
     Verb("local prepare", "archive the classes of Spark, so that Spark starts faster", Section.LOCAL),
     Verb("reconcile", "run the controller for SparkApplications and SparkClusters", Section.CONTROLLER),
     Verb("crds", "print the CustomResourceDefinitions", Section.CONTROLLER),
+    Verb("roles", "print the permissions that Airflow, users, the controller and drivers need", Section.CONTROLLER),
     Verb("doctor", "check everything that an application needs in a cluster", Section.CONTROLLER),
     Verb("help", "print the help of a verb, or the exit codes", Section.PROGRAM),
     Verb("completion", "print the completion script of a shell", Section.PROGRAM),

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from ...core.kubernetes.problems import InvalidResource
-from ...kube.errors import ConfigurationError, KubeError
+from ...kube.errors import ConfigurationError, KubeError, NoClusterConfigured
 from ..base.errors import CommandError, print_error
 from ..base.exit_codes import ExitCode
 from ..base.program_name import get_program_name
@@ -44,7 +44,8 @@ def _run_and_report(words: Sequence[str]) -> ExitCode:
         print_error(str(error))
         return error.exit_code
     except (ConfigurationError, InvalidResource) as error:
-        print_error(str(error))
+        hint = ", or start a local cluster: `spark-operator local up` prints the path of its kubeconfig"
+        print_error(f"{error}{hint if isinstance(error, NoClusterConfigured) else ''}")
         return ExitCode.INVALID
     except KubeError as error:
         print_error(str(error))

@@ -16,6 +16,8 @@ ACCESS_REVIEWS = ResourceType("authorization.k8s.io", "v1", "selfsubjectaccessre
 # The dialect to install in a cluster that serves none.
 _DEFAULT = dialect_of(DEFAULT_API_VERSION)
 _ALL_VERBS = ("get", "list", "watch", "create", "patch", "delete")
+MISSING = "missing"
+"""The problem of a check of a permission that the identity does not have."""
 _FIX = "Bind the Role in docs/manifests/airflow.yaml to the identity of the connection"
 
 
@@ -27,13 +29,18 @@ class Check:
         title: What was checked.
         problem: What is wrong. Empty if the check passed.
         fix: What to do about the problem.
-        is_permission: Whether the check is about a permission.
+        permission: The permission that was checked, as `verb kind`. Empty if the check is not about a permission.
     """
 
     title: str
     problem: str = ""
     fix: str = ""
-    is_permission: bool = False
+    permission: str = ""
+
+    @property
+    def is_permission(self) -> bool:
+        """Whether the check is about a permission."""
+        return bool(self.permission)
 
     @property
     def passed(self) -> bool:
@@ -145,26 +152,23 @@ def _report_no_definition() -> Check:
     )
 
 
-async def check_permissions(
-    client: KubeClient, permissions: Sequence[Permission], namespace: str, fix: str = _FIX
-) -> list[Check]:
+async def check_permissions(client: KubeClient, permissions: Sequence[Permission], namespace: str) -> list[Check]:
     """Check each verb of some permissions. Nothing is written.
 
     Args:
         client: The client of the cluster.
         permissions: The permissions.
         namespace: The namespace.
-        fix: What to do about a missing permission.
     """
     checks = [
-        _check_permission(client, permission, verb, namespace, fix)
+        _check_permission(client, permission, verb, namespace)
         for permission in permissions
         for verb in permission.verbs
     ]
     return list(await asyncio.gather(*checks))
 
 
-async def _check_permission(client: KubeClient, permission: Permission, verb: str, namespace: str, fix: str) -> Check:
+async def _check_permission(client: KubeClient, permission: Permission, verb: str, namespace: str) -> Check:
     attributes: dict[str, Any] = {
         "namespace": namespace,
         "verb": verb,
@@ -178,10 +182,11 @@ async def _check_permission(client: KubeClient, permission: Permission, verb: st
         "kind": ACCESS_REVIEWS.kind,
         "spec": {"resourceAttributes": attributes},
     }
-    title = f"permission to {verb} {permission.name} in namespace {namespace}"
+    name = f"{verb} {permission.name}"
+    title = f"permission to {name} in namespace {namespace}"
     try:
         review = await client.create(ACCESS_REVIEWS, body, None)
     except KubeError as error:
-        return Check(title, str(error), "Permit the identity to create SelfSubjectAccessReviews", is_permission=True)
-    problem = "" if (review.get("status") or {}).get("allowed") else "missing"
-    return Check(title, problem, fix, is_permission=True)
+        return Check(title, str(error), "Permit the identity to create SelfSubjectAccessReviews", name)
+    problem = "" if (review.get("status") or {}).get("allowed") else MISSING
+    return Check(title, problem, _FIX, name)

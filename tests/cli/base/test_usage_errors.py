@@ -40,6 +40,12 @@ from airflow_provider_spark_operator.cli.base.exit_codes import ExitCode
         ("logs pi --executors", "unknown option --executors: did you mean --executor?"),
         ("submit job.py --executors 2", "unknown option --executors: did you mean --executor-instances?"),
         ("get pi", "unknown verb get: did you mean list, status or describe?"),
+        ("ls", "unknown verb ls: did you mean list?"),
+        ("ps", "unknown verb ps: did you mean list or status?"),
+        ("run job.py", "unknown verb run: did you mean submit or local run?"),
+        ("local ps", "unknown verb ps: did you mean status?"),
+        ("local run x.py --day 3", "unknown option --day. To pass it to the program, write -- before it."),
+        ("submit x.py --driver-memry 3g", "unknown option --driver-memry: did you mean --driver-memory?"),
         ("cluster get", "unknown verb get: did you mean list or status?"),
     ],
 )

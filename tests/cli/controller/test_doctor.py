@@ -55,12 +55,12 @@ def test_complete_cluster_passes_all_checks(scripted_cluster: Cluster, capsys: p
     )
     assert checks["SparkCluster of spark.apache.org (v1)"]["status"] == "passed"
     assert checks["SparkApplication of sparkoperator.k8s.io"]["status"] == "skipped"
-    assert checks["permission to create sparkapplications.spark.apache.org in namespace jobs"]["status"] == "passed"
+    permissions = checks["permissions in namespace jobs"]
+    assert (permissions["status"], permissions["result"]) == ("passed", "all 17")
     assert {check["fix"] for check in checks.values() if check["status"] == "passed"} == {""}
     assert checks["service account spark of drivers"]["status"] == "passed"
-    assert checks["permissions of drivers on pods"]["status"] == "passed"
-    assert checks["permission to create pods/portforward in namespace jobs"]["status"] == "passed"
-    assert checks["permission to patch statefulsets/scale in namespace jobs"]["status"] == "passed"
+    assert checks["permissions of the service account spark of drivers"]["status"] == "passed"
+    assert checks["permissions for `forward` and `cluster scale` in namespace jobs"]["status"] == "passed"
     assert checks["ResourceQuotas"]["result"] == "namespace jobs has none"
     assert checks["DNS of the cluster"]["status"] == "skipped"
 
@@ -105,7 +105,8 @@ def test_missing_service_account_fails_with_the_command_that_creates_it(
     check = checks["service account etl of drivers"]
     assert code == ExitCode.INFRASTRUCTURE_FAILED
     assert (check["status"], check["result"]) == ("failed", "it does not exist in namespace jobs")
-    assert "kubectl apply -n jobs -f docs/manifests/workload.yaml" in check["fix"]
+    assert "spark-operator roles --for driver -n jobs | kubectl apply -f -" in check["fix"]
+    assert "permissions of the service account etl of drivers" not in checks  # the same cause
 
 
 @pytest.mark.usefixtures("scripted_cluster")
@@ -163,7 +164,7 @@ class Api:
     """An API server that permits only what docs/manifests/airflow.yaml contains, and has working DNS if permitted.
 
     Attributes:
-        denied: The permission of docs/manifests/airflow.yaml, as `verb kind`, that the client does not have.
+        denied: The permission that the client does not have, as `verb kind`, or `everything`.
         ready: Whether each endpoint of the DNS is ready. None if its Service cannot be read.
     """
 
@@ -183,7 +184,8 @@ class Api:
         if asked.path.endswith("/selfsubjectaccessreviews"):
             attributes = json.loads(asked.body)["spec"]["resourceAttributes"]
             names = [attributes["resource"], *([attributes["subresource"]] if attributes["subresource"] else [])]
-            return Answer({"status": {"allowed": f"{attributes['verb']} {'/'.join(names)}" != self.denied}}, 201)
+            is_denied = self.denied in ("everything", f"{attributes['verb']} {'/'.join(names)}")
+            return Answer({"status": {"allowed": not is_denied}}, 201)
         if self.ready is not None and "/kube-system/services" in asked.path:
             return Answer({"items": [{"metadata": {"name": "kube-dns"}}]})
         if self.ready is not None and "/kube-system/endpointslices" in asked.path:
@@ -235,11 +237,8 @@ def test_permissions_of_the_documented_role_are_enough(capsys: pytest.CaptureFix
         "service account spark of drivers": "you need get on serviceaccounts in namespace jobs",
         "ResourceQuotas": "you need list on resourcequotas in namespace jobs",
         "DNS of the cluster": "you need list on services in namespace kube-system",
-        **{
-            f"permissions of drivers on {kind.plural}": "you need create on "
-            "localsubjectaccessreviews.authorization.k8s.io in namespace jobs"
-            for kind in DRIVER_PERMISSIONS
-        },
+        "permissions of the service account spark of drivers": "you need create on "
+        "localsubjectaccessreviews.authorization.k8s.io in namespace jobs",
     }
 
 
@@ -247,23 +246,34 @@ def test_missing_permission_of_the_client_is_an_api_failure(api: Api, capsys: py
     api.denied = "list events"
     code, checks = diagnose(capsys)
     assert code == ExitCode.API_FAILED
-    check = checks["permission to list events in namespace jobs"]
-    assert (check["status"], check["result"]) == ("failed", "missing")
-    assert "docs/manifests/airflow.yaml" in check["fix"]
+    check = checks["permissions in namespace jobs"]
+    assert (check["status"], check["result"]) == ("failed", "missing: list events")
+    assert "spark-operator roles --for airflow -n jobs | kubectl apply -f -" in check["fix"]
 
 
-@pytest.mark.parametrize(
-    ("denied", "verb"), [("create pods/portforward", "forward"), ("patch statefulsets/scale", "cluster scale")]
-)
-def test_missing_permission_of_a_verb_is_a_warning(
-    denied: str, verb: str, api: Api, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_missing_role_is_one_finding(api: Api, capsys: pytest.CaptureFixture[str]) -> None:
+    api.denied = "everything"
+    code, checks = diagnose(capsys)
+    assert code == ExitCode.API_FAILED
+    assert [name for name, check in checks.items() if check["status"] == "failed"] == ["permissions in namespace jobs"]
+    assert [name for name, check in checks.items() if check["status"] == "warning"] == [
+        "permissions for `forward` and `cluster scale` in namespace jobs"
+    ]
+    assert checks["permissions in namespace jobs"]["result"] == (
+        "missing: get, list, watch, create, patch, delete sparkapplications.spark.apache.org; "
+        "get, list, watch, create, patch, delete sparkclusters.spark.apache.org; get, list, watch pods; "
+        "get pods/log; list events"
+    )
+
+
+@pytest.mark.parametrize("denied", ["create pods/portforward", "patch statefulsets/scale"])
+def test_missing_permission_of_a_verb_is_a_warning(denied: str, api: Api, capsys: pytest.CaptureFixture[str]) -> None:
     api.denied = denied
     code, checks = diagnose(capsys)
     assert code == ExitCode.SUCCESS
-    check = checks[f"permission to {denied} in namespace jobs"]
-    assert (check["status"], check["result"]) == ("warning", f"missing: `{verb}` needs it")
-    assert "docs/manifests/command-line.yaml" in check["fix"]
+    check = checks["permissions for `forward` and `cluster scale` in namespace jobs"]
+    assert (check["status"], check["result"]) == ("warning", f"missing: {denied}")
+    assert "spark-operator roles --for cli -n jobs" in check["fix"]
 
 
 def test_checked_permissions_of_verbs_are_in_the_documented_role() -> None:

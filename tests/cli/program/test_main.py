@@ -188,7 +188,9 @@ def test_user_without_name_and_home_gets_a_sentence(
 
     monkeypatch.setattr("pwd.getpwuid", fail)
     assert main(["reconcile"]) == ExitCode.INVALID
-    assert "no Kubernetes cluster is configured" in capsys.readouterr().err
+    error = capsys.readouterr().err
+    assert "no Kubernetes cluster is configured" in error
+    assert "or start a local cluster: `spark-operator local up` prints the path of its kubeconfig" in error
     assert main(["render", "--spark-submit", "--", "--class", "a", "a.jar"]) == ExitCode.INVALID
     assert "HADOOP_USER_NAME: is required: the current user id has no user name" in capsys.readouterr().err
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from ....core.dialects.dialect import DIALECTS
-from ....follow.access.access_review import Check, Permission, check_permissions, review_access
+from ....follow.access.access_review import MISSING, Check, Permission, check_permissions, review_access
 from ....follow.access.versions import KindNotServed, choose_served_version
 from ....kube.client import KubeClient
 from ....kube.errors import KubeError, NotFound
@@ -16,15 +16,51 @@ FORWARD_PERMISSION: Final = Permission(PODS, ("get", "create"), "portforward")
 SCALE_PERMISSION: Final = Permission(STATEFUL_SETS, ("patch",), "scale")
 """What `cluster scale` needs in addition to docs/manifests/airflow.yaml."""
 
-_FIX: Final = (
-    "To use it, bind the Role in docs/manifests/command-line.yaml, in the repository of this package, to your user"
-)
-
 
 async def check_access(client: KubeClient, namespace: str) -> list[Finding]:
-    """Check the connection, the definitions of applications and each permission of docs/manifests/airflow.yaml."""
+    """Check the connection, the definitions of applications and the permissions of docs/manifests/airflow.yaml."""
     connection, *others = await review_access(client, namespace)
-    return [_convert(connection, is_access=True), *(_convert(check, is_access=check.is_permission) for check in others)]
+    permissions = [check for check in others if check.is_permission]
+    role = (
+        f"Create the Role with `spark-operator roles --for airflow -n {namespace} | kubectl apply -f -`, and bind it "
+        f"to your user with `kubectl create rolebinding NAME -n {namespace} --role airflow-spark-operator --user USER`"
+    )
+    return [
+        _convert(connection, is_access=True),
+        *(_convert(check) for check in others if not check.is_permission),
+        *merge_permissions(f"permissions in namespace {namespace}", permissions, role),
+    ]
+
+
+def merge_permissions(title: str, checks: Sequence[Check], role: str, status: Status = Status.FAILED) -> list[Finding]:
+    """Return one finding for each cause, instead of one for each permission.
+
+    Args:
+        title: What the permissions are for.
+        checks: The checks of the permissions.
+        role: How to grant missing permissions.
+        status: How a check ended that did not pass.
+    """
+    causes: dict[tuple[str, str], list[str]] = {}
+    for check in checks:
+        if not check.passed:
+            fix = role if check.problem == MISSING else check.fix
+            causes.setdefault((check.problem, fix), []).append(check.permission)
+    found = [
+        Finding(title, status, f"{problem}: {join_permissions(permissions)}", fix, is_access=status is Status.FAILED)
+        for (problem, fix), permissions in causes.items()
+    ]
+    passed = Finding(title, Status.PASSED, f"all {len(checks)}", is_access=True)
+    return found or ([passed] if checks else [])
+
+
+def join_permissions(permissions: Sequence[str]) -> str:
+    """Return permissions by their kind: `get, list pods; list events`."""
+    verbs: dict[str, list[str]] = {}
+    for permission in permissions:
+        verb, _, kind = permission.partition(" ")
+        verbs.setdefault(kind, []).append(verb)
+    return "; ".join(f"{', '.join(each)} {kind}" for kind, each in verbs.items())
 
 
 async def check_verbs(client: KubeClient, namespace: str, served: Sequence[ResourceType]) -> list[Finding]:
@@ -36,14 +72,14 @@ async def check_verbs(client: KubeClient, namespace: str, served: Sequence[Resou
         served: The kinds of applications that the cluster serves.
     """
     has_clusters = SPARK_CLUSTERS.group in {kind.group for kind in served}
-    verbs = [(FORWARD_PERMISSION, "`forward`"), *([(SCALE_PERMISSION, "`cluster scale`")] if has_clusters else [])]
-    return [
-        Finding(check.title, Status.PASSED)
-        if check.passed
-        else Finding(check.title, Status.WARNING, f"{check.problem}: {verb} needs it", check.fix)
-        for permission, verb in verbs
-        for check in await check_permissions(client, [permission], namespace, _FIX)
-    ]
+    permissions = [FORWARD_PERMISSION, *([SCALE_PERMISSION] if has_clusters else [])]
+    checks = await check_permissions(client, permissions, namespace)
+    role = (
+        f"To use them, create the Roles with `spark-operator roles --for cli -n {namespace} | kubectl apply -f -`, and "
+        "bind spark-operator-command-line to your user"
+    )
+    verbs = "`forward` and `cluster scale`" if has_clusters else "`forward`"
+    return merge_permissions(f"permissions for {verbs} in namespace {namespace}", checks, role, Status.WARNING)
 
 
 async def check_optional_kinds(client: KubeClient, served: Sequence[ResourceType]) -> list[Finding]:
@@ -74,7 +110,7 @@ async def _check_clusters(client: KubeClient) -> Finding:
     return Finding(f"{check} ({kind.version})", Status.PASSED)
 
 
-def _convert(check: Check, *, is_access: bool) -> Finding:
+def _convert(check: Check, *, is_access: bool = False) -> Finding:
     if check.passed:
         return Finding(check.title, Status.PASSED, check.problem, is_access=is_access)
     return Finding(check.title, Status.FAILED, check.problem, check.fix, is_access)

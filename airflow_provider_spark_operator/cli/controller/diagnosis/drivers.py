@@ -14,6 +14,7 @@ from ....kube.resources import (
     SERVICES,
     ResourceType,
 )
+from .access import join_permissions
 from .finding import Finding, Status, report_error
 
 _WRITE = ("create", "update", "patch", "delete", "deletecollection")
@@ -34,8 +35,14 @@ async def check_drivers(client: KubeClient, namespace: str, account: str) -> lis
         namespace: The namespace of the applications.
         account: The name of the service account.
     """
-    permissions = [_check_permissions(client, namespace, account, kind) for kind in DRIVER_PERMISSIONS]
-    return list(await asyncio.gather(_check_account(client, namespace, account), *permissions))
+    found = await _check_account(client, namespace, account)
+    if found.status is Status.FAILED:  # what creates the account grants the permissions
+        return [found]
+    return [found, await _check_permissions(client, namespace, account)]
+
+
+def _advise(namespace: str) -> str:
+    return f"with `spark-operator roles --for driver -n {namespace} | kubectl apply -f -`"
 
 
 async def _check_account(client: KubeClient, namespace: str, account: str) -> Finding:
@@ -44,8 +51,8 @@ async def _check_account(client: KubeClient, namespace: str, account: str) -> Fi
         await client.get(SERVICE_ACCOUNTS, account, namespace)
     except NotFound:
         fix = (
-            f"Create it with `kubectl apply -n {namespace} -f docs/manifests/workload.yaml` in the repository of this "
-            "package. If your applications use another service account, name it with --service-account"
+            f"Create the service account spark and its permissions {_advise(namespace)}. If your applications use "
+            "another service account, name it with --service-account"
         )
         return Finding(check, Status.FAILED, f"it does not exist in namespace {namespace}", fix)
     except KubeError as error:
@@ -53,21 +60,21 @@ async def _check_account(client: KubeClient, namespace: str, account: str) -> Fi
     return Finding(check, Status.PASSED)
 
 
-async def _check_permissions(client: KubeClient, namespace: str, account: str, kind: ResourceType) -> Finding:
-    check = f"permissions of drivers on {kind.plural}"
-    verbs = DRIVER_PERMISSIONS[kind]
+async def _check_permissions(client: KubeClient, namespace: str, account: str) -> Finding:
+    check = f"permissions of the service account {account} of drivers"
+    needed = [(kind, verb) for kind, verbs in DRIVER_PERMISSIONS.items() for verb in verbs]
     try:
-        answers = await asyncio.gather(*(_is_allowed(client, namespace, account, kind, verb) for verb in verbs))
+        answers = await asyncio.gather(*(_is_allowed(client, namespace, account, kind, verb) for kind, verb in needed))
     except KubeError as error:
         return report_error(check, error)
-    missing = [verb for verb, allowed in zip(verbs, answers, strict=True) if not allowed]
+    missing = [f"{verb} {kind.plural}" for (kind, verb), allowed in zip(needed, answers, strict=True) if not allowed]
     if missing:
         fix = (
-            f"Bind the Role in docs/manifests/workload.yaml, in the repository of this package, to service account "
-            f"{account} in namespace {namespace}"
+            f"Create the Role spark-driver {_advise(namespace)}. It is bound to the service account spark; bind it to "
+            "any other account"
         )
-        return Finding(check, Status.FAILED, f"missing: {', '.join(missing)}", fix)
-    return Finding(check, Status.PASSED, ", ".join(verbs))
+        return Finding(check, Status.FAILED, f"missing: {join_permissions(missing)}", fix)
+    return Finding(check, Status.PASSED, f"all {len(needed)}")
 
 
 async def _is_allowed(client: KubeClient, namespace: str, account: str, kind: ResourceType, verb: str) -> bool:
