@@ -1,9 +1,11 @@
-"""Hooks of MkDocs that complete the site: the link to the repository, and diagrams without another site.
+"""Hooks of MkDocs that complete the site: the link to the repository, pictures for dark pages, and local diagrams.
 
-The site links to the repository, whose address is in `pyproject.toml`. Pages with a diagram load Mermaid from the site
+The site links to the repository, whose address is in `pyproject.toml`. A picture whose name ends with `-light` has a
+twin for dark pages. Pages with a diagram load Mermaid from the site
 itself: `make site` downloads the script. If the site has no copy, the theme loads Mermaid from unpkg.com.
 """
 
+import re
 import tomllib
 from pathlib import Path
 
@@ -31,10 +33,15 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
 
 
 def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -> str:  # noqa: ARG001 - MkDocs passes them
-    """Return the page, with the script in front if it has a diagram."""
+    """Return the page with the pictures of both schemes, and with the script in front if it has a diagram."""
+    html = re.sub(r'<img ([^>]*src="[^"]+)-light\.svg"([^>]*)>', _show_per_scheme, html)
     if 'class="mermaid"' not in html or not _DOWNLOADED.is_file():
         return html
     return f'<script src="{get_relative_url(_SCRIPT, page.url)}"></script>\n{html}'
+
+
+def _show_per_scheme(image: re.Match[str]) -> str:
+    return "".join(f'<img {image[1]}-{scheme}.svg#only-{scheme}"{image[2]}>' for scheme in ("light", "dark"))
 
 
 def on_post_build(config: MkDocsConfig) -> None:

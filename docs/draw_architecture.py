@@ -1,21 +1,29 @@
-"""Draw docs/pictures/architecture.svg, the parts of a run and their calls: `python docs/draw_architecture.py`."""
+"""Draw the parts of a run and their calls, for light and for dark pages: `python docs/draw_architecture.py`."""
 
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 from typing import Final
 
-PICTURE: Final = Path(__file__).parent / "pictures" / "architecture.svg"
-_WIDTH, _HEIGHT = 1000, 430
-_STYLE = """
-text { font: 14px system-ui, 'Segoe UI', Helvetica, Arial, sans-serif; fill: #1f2933; }
-.title { font-weight: 600; font-size: 15px; }
-.note { font-size: 12px; fill: #52606d; }
-.area { fill: #f5f7fa; stroke: #cbd2d9; }
-.box { fill: #ffffff; stroke: #3e4c59; stroke-width: 1.3; }
-.accent { fill: #fdebe0; stroke: #d9534f; stroke-width: 1.6; }
-.arrow { stroke: #3e4c59; stroke-width: 1.6; fill: none; marker-end: url(#head); }
-.dashed { stroke-dasharray: 5 4; }
+PICTURES: Final = Path(__file__).parent / "pictures"
+_WIDTH, _HEIGHT = 1000, 500
+COLOURS: Final = {
+    "light": {"text": "#1f2933", "note": "#52606d", "area": "#f5f7fa", "edge": "#cbd2d9", "box": "#ffffff"}
+    | {"line": "#3e4c59", "accent": "#e8f1fb", "stroke": "#2f6fb3"},
+    "dark": {"text": "#e6edf3", "note": "#a3afbd", "area": "#161b22", "edge": "#3d4653", "box": "#21262d"}
+    | {"line": "#9aa7b5", "accent": "#17304d", "stroke": "#6cb0f5"},
+}
+"""The colours of each scheme."""
+_STYLE: Final = """
+text {{ font: 14px system-ui, 'Segoe UI', Helvetica, Arial, sans-serif; fill: {text}; }}
+.title {{ font-weight: 600; font-size: 15px; }}
+.note {{ font-size: 13px; fill: {note}; }}
+.area {{ fill: {area}; stroke: {edge}; }}
+.box {{ fill: {box}; stroke: {line}; stroke-width: 1.3; }}
+.accent {{ fill: {accent}; stroke: {stroke}; stroke-width: 1.6; }}
+.arrow {{ stroke: {line}; stroke-width: 1.6; fill: none; marker-end: url(#head); }}
+.dashed {{ stroke-dasharray: 5 4; }}
+#head path {{ fill: {line}; }}
 """
 
 
@@ -59,8 +67,9 @@ class Arrow:
     Attributes:
         path: SVG path.
         label: Text of the label.
-        x: Horizontal center of the label in pixels.
+        x: Horizontal position of the label in pixels.
         y: Baseline of the label in pixels.
+        anchor: Whether `x` is the center (`middle`) or the left edge (`start`) of the label.
         dashed: Whether the line is dashed.
     """
 
@@ -68,54 +77,56 @@ class Arrow:
     label: str
     x: int
     y: int
+    anchor: str = "middle"
     dashed: bool = False
 
     def render(self) -> str:
         """Return the elements of the arrow."""
         style = "arrow dashed" if self.dashed else "arrow"
-        text = f'<text class="note" text-anchor="middle" x="{self.x}" y="{self.y}">{escape(self.label)}</text>'
+        text = f'<text class="note" text-anchor="{self.anchor}" x="{self.x}" y="{self.y}">{escape(self.label)}</text>'
         return f'<path class="{style}" d="{self.path}"/>\n{text}'
 
 
-_BOXES = (
-    Box(10, 10, 250, 410, ("Airflow",), "area"),
-    Box(385, 10, 260, 410, ("Kubernetes cluster",), "area"),
-    Box(770, 10, 220, 410, ("Pods",), "area"),
-    Box(30, 60, 210, 85, ("Worker", "SparkApplicationOperator", "@task.spark_application"), "accent"),
-    Box(30, 220, 210, 85, ("Triggerer", "SparkApplicationTrigger", "one watch for all deferred tasks"), "accent"),
-    Box(405, 60, 220, 120, ("SparkApplication", "spec: script, image, executors", "status: states of each attempt")),
+_BOXES: Final = (
+    Box(10, 10, 250, 480, ("Airflow",), "area"),
+    Box(450, 10, 540, 480, ("Kubernetes cluster",), "area"),
+    Box(760, 50, 215, 370, ("Pods of the application",), "area"),
+    Box(30, 60, 210, 90, ("Worker", "SparkApplicationOperator", "@task.spark_application"), "accent"),
+    Box(30, 300, 210, 90, ("Triggerer", "SparkApplicationTrigger", "one watch for all tasks"), "accent"),
+    Box(470, 60, 210, 90, ("SparkApplication", "spec: script, image, …", "status: states, attempts")),
     Box(
-        405,
-        270,
-        220,
-        125,
-        ("Operator in the cluster", "spark-operator reconcile", "or the Apache operator", "or Kubeflow's"),
+        470, 300, 210, 110, ("Operator", "spark-operator reconcile,", "the Apache operator,", "or Kubeflow's operator")
     ),
-    Box(790, 60, 180, 85, ("Driver", "runs your script", "requests executors")),
-    Box(790, 290, 180, 70, ("Executors", "1 … n")),
+    Box(792, 102, 170, 80, ()),
+    Box(786, 96, 170, 80, ()),
+    Box(780, 90, 170, 80, ("Executors", "1 … n")),
+    Box(780, 300, 175, 90, ("Driver", "runs your script,", "requests executors")),
 )
-_ARROWS = (
-    Arrow("M240 90 H399", "creates, adopts, deletes", 322, 82),
-    Arrow("M405 150 C330 160 300 200 246 240", "reports each change", 322, 142),
-    Arrow("M480 180 V264", "reads spec", 440, 208),
-    Arrow("M560 270 V186", "writes status", 604, 208),
-    Arrow("M625 330 C700 320 700 130 784 118", "creates", 732, 290),
-    Arrow("M880 145 V284", "creates", 912, 220),
-    Arrow("M790 128 C740 240 560 238 246 268", "driver's log", 322, 284, dashed=True),
+_ARROWS: Final = (
+    Arrow("M240 105 H464", "creates, adopts, deletes", 355, 96),
+    Arrow("M470 132 H310 V335 H246", "reports changes", 322, 240, "start"),
+    Arrow("M530 150 V294", "reads spec", 540, 230, "start"),
+    Arrow("M635 300 V156", "writes status", 645, 230, "start"),
+    Arrow("M680 345 H774", "creates", 720, 336),
+    Arrow("M867 300 V188", "creates", 878, 248, "start"),
+    Arrow("M867 390 V455 H135 V396", "driver's log", 355, 446, dashed=True),
 )
 
 
-def render() -> str:
-    """Return the picture as SVG."""
+def render(scheme: str) -> str:
+    """Return the picture as SVG.
+
+    Args:
+        scheme: `light` or `dark`.
+    """
     parts = [one.render() for one in (*_BOXES, *_ARROWS)]
     head = '<marker id="head" viewBox="0 0 10 10" refX="9" refY="5" markerWidth="8" markerHeight="8" orient="auto">'
     return "\n".join(
         [
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img">',
             "<title>Airflow, the Kubernetes API and the pods of a Spark application</title>",
-            f"<style>{_STYLE}</style>",
-            f'<defs>{head}<path d="M0 0 L10 5 L0 10 z" fill="#3e4c59"/></marker></defs>',
-            f'<rect width="{_WIDTH}" height="{_HEIGHT}" fill="#ffffff"/>',
+            f"<style>{_STYLE.format(**COLOURS[scheme])}</style>",
+            f'<defs>{head}<path d="M0 0 L10 5 L0 10 z"/></marker></defs>',
             *parts,
             "</svg>\n",
         ]
@@ -123,4 +134,5 @@ def render() -> str:
 
 
 if __name__ == "__main__":
-    PICTURE.write_text(render(), encoding="utf-8")
+    for each in COLOURS:
+        (PICTURES / f"architecture-{each}.svg").write_text(render(each), encoding="utf-8")

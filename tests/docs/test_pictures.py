@@ -8,8 +8,9 @@ import pytest
 from docs import draw_architecture, draw_terminal, draw_views, take_screenshots
 
 DOCS = Path(take_screenshots.__file__).parent
-TEXTS = [page.read_text() for page in (DOCS.parent / "README.md", *DOCS.rglob("*.md"))]
-SHOWN = {name for text in TEXTS for name in re.findall(r"!\[[^]]+\]\((?:\.\./|docs/)*pictures/([^)]+)\)", text)}
+README = DOCS.parent / "README.md"
+TEXTS = [page.read_text() for page in (README, *DOCS.rglob("*.md"))]
+SHOWN = {name for text in TEXTS for name in re.findall(r"""[("](?:\.\./|docs/)*pictures/([^)"]+)[)"]""", text)}
 
 
 def test_pages_show_every_picture_that_exists() -> None:
@@ -17,13 +18,15 @@ def test_pages_show_every_picture_that_exists() -> None:
 
 
 def test_scripts_make_every_picture() -> None:
-    drawn = {draw_architecture.PICTURE.name, draw_terminal.PICTURE.name, *(f"{name}.svg" for name in draw_views.VIEWS)}
+    architecture = {f"architecture-{scheme}.svg" for scheme in draw_architecture.COLOURS}
+    drawn = {*architecture, draw_terminal.PICTURE.name, *(f"{name}.svg" for name in draw_views.VIEWS)}
     assert {f"{name}.png" for name in take_screenshots.PAGES} | drawn == SHOWN
 
 
-def test_architecture_is_up_to_date() -> None:
-    written = draw_architecture.PICTURE.read_text(encoding="utf-8")
-    assert written == draw_architecture.render(), "run python docs/draw_architecture.py"
+@pytest.mark.parametrize("scheme", draw_architecture.COLOURS)
+def test_architecture_is_up_to_date(scheme: str) -> None:
+    written = (draw_architecture.PICTURES / f"architecture-{scheme}.svg").read_text(encoding="utf-8")
+    assert written == draw_architecture.render(scheme), "run python docs/draw_architecture.py"
 
 
 @pytest.mark.parametrize("name", [draw_terminal.PICTURE.name, *(f"{name}.svg" for name in draw_views.VIEWS)])
