@@ -118,7 +118,7 @@ def report_conclusion(conclusion: Conclusion, *, is_shown: bool = False) -> Exit
     """
     verdict = conclusion.verdict
     if verdict.outcome is Outcome.SUCCEEDED:
-        print_note(f"{conclusion.reference}: {verdict.sentence}")
+        print_note("", label=f"{conclusion.reference}: {verdict.sentence}", style="green")
         return ExitCode.SUCCESS
     evidence = conclusion.evidence
     if is_shown and evidence.log_lines and sys.stdout.isatty():

@@ -1,15 +1,11 @@
 """Errors and notes of a command: one sentence on stderr, and an exit code."""
 
-import os
 import sys
 from typing import TextIO
 
 from .exit_codes import ExitCode
 from .program_name import get_program_name
-from .streams import discard, escape_controls
-
-_RED = "\033[31m"
-_PLAIN = "\033[0m"
+from .streams import discard, escape_controls, paint
 
 
 class CommandError(Exception):
@@ -26,15 +22,23 @@ def print_error(message: str, stream: TextIO | None = None) -> None:
     Control characters are escaped, because messages quote files and the cluster.
     """
     stream = stream or sys.stderr
-    colour = stream.isatty() and not os.environ.get("NO_COLOR")
-    label = f"{_RED}error:{_PLAIN}" if colour else "error:"
+    label = paint("error:", "red", stream)
     for line in message.splitlines() or [""]:
         _print(f"{get_program_name()}: {label} {escape_controls(line)}", stream)
 
 
-def print_note(message: str, stream: TextIO | None = None) -> None:
-    """Print a message of one line that is not a result, to stderr. Control characters are escaped."""
-    _print(f"{get_program_name()}: {escape_controls(message)}", stream or sys.stderr)
+def print_note(message: str, stream: TextIO | None = None, *, label: str = "", style: str = "") -> None:
+    """Print a message of one line that is not a result, to stderr. Control characters are escaped.
+
+    Args:
+        message: The message.
+        stream: The stream to write to, by default stderr.
+        label: The beginning of the message, which has a style on a terminal.
+        style: The style of the label, as `paint` names it.
+    """
+    stream = stream or sys.stderr
+    beginning = paint(escape_controls(label), style, stream)
+    _print(f"{get_program_name()}: {beginning}{escape_controls(message)}", stream)
 
 
 def _print(line: str, stream: TextIO) -> None:

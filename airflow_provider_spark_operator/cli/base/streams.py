@@ -5,7 +5,9 @@ import io
 import os
 import sys
 from contextlib import suppress
-from typing import Any, TextIO
+from typing import Any, Final, TextIO
+
+_STYLES: Final = {"bold": 1, "dim": 2, "red": 31, "green": 32, "yellow": 33}
 
 
 class OutputError(OSError):
@@ -86,3 +88,16 @@ def is_unicode(stream: TextIO) -> bool:
 def escape_controls(text: str) -> str:
     """Return a text on one line with the codes of its control characters in place of these."""
     return "".join(one if one.isprintable() else repr(one)[1:-1] for one in text)
+
+
+def paint(text: str, style: str, stream: TextIO) -> str:
+    """Return a text for a stream: in a style if the stream is a terminal and NO_COLOR is not set.
+
+    Args:
+        text: The text.
+        style: `bold`, `dim`, `red`, `green`, `yellow`, or empty for no style.
+        stream: The stream to which the text is written.
+    """
+    if not style or not text or os.environ.get("NO_COLOR") or not stream.isatty():
+        return text
+    return f"\033[{_STYLES[style]}m{text}\033[0m"

@@ -4,6 +4,7 @@ import asyncio
 import logging
 import os
 import shutil
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ from local_kubernetes.kubelet.node.images import ImageRule
 from local_kubernetes.log_export import export_logs
 
 from ...core.kubernetes.json_object import JsonObject
+from ...core.log.line_levels import SparkLineFilter
 from ...follow.access.errors import ApplicationDeleted
 from ...follow.access.reference import ApplicationReference
 from ...follow.narration.driver_log import DriverLogOptions
@@ -36,6 +38,7 @@ from ..base.signals import run_until_signal
 from ..options.declaration import Parameter
 from ..options.options import ImageRules, LogFormat, LogFormatOption, require_namespace, require_text
 from ..output.log_records import configure_logs
+from ..output.progress_line import show_progress
 from ..output.terminal import Terminal
 from ..submission.parameter_options import add_parameter_options, read_parameter_values
 from .local_application import compose_local_application
@@ -64,6 +67,7 @@ class _Options:
     limit: timedelta | None
     images: Sequence[ImageRule]
     logs: str | None
+    verbose: bool
 
 
 @add_parameter_options(before="namespace", names=_PARAMETERS)
@@ -105,21 +109,24 @@ def run(
             check=check_limit,
         ),
     ] = None,
+    verbose: Annotated[
+        bool, Parameter("--verbose", "print the whole log of the driver, with Spark's lines below level WARNING")
+    ] = False,
     image: ImageRules = None,
     log_format: LogFormatOption = LogFormat.TEXT,
     **parameters: Any,
 ) -> ExitCode:
     """Run a script or a manifest on a temporary local cluster, which stops when the application ends.
 
-    The driver's log goes to stdout. The states of the application, the address of the Spark UI and the folder with all
-    logs go to stderr. The exit code tells how the application ended. SIGTERM, SIGINT and SIGHUP end the application and
-    its cluster.
+    The output of the program goes to stdout, with the warnings and errors of Spark. The states of the application, the
+    address of the Spark UI and the folder with all logs go to stderr. The exit code tells how the application ended.
+    SIGTERM, SIGINT and SIGHUP end the application and its cluster.
 
     A script runs with the installed Spark, in the current folder, with one executor by default.
     """
     document = compose_local_application(file, arguments or (), read_parameter_values(parameters))
     limit = parse_duration(timeout) if timeout is not None else None
-    options = _Options(namespace, limit, parse_image_rules(image), logs)
+    options = _Options(namespace, limit, parse_image_rules(image), logs, verbose)
     configure_logs(log_format, logging.WARNING)
     return run_until_signal(lambda: _run(document, options), after_sigterm=ExitCode.INTERRUPTED)
 
@@ -144,11 +151,13 @@ async def _follow_through(cluster: RunningCluster, document: JsonObject, options
     hub = WatchHub(cluster.client)
     try:
         async with asyncio.timeout(options.limit.total_seconds() if options.limit is not None else None) as limit:
-            conclusion = await _wait(hub, submission.reference)
+            conclusion = await _wait(hub, submission.reference, verbose=options.verbose)
         if isinstance(conclusion, str):
             print_error(f"{submission.reference}: {conclusion}")
             return ExitCode.INFRASTRUCTURE_FAILED
-        return report_conclusion(conclusion, is_shown=True)
+        routine = SparkLineFilter(logging.WARNING)
+        is_shown = options.verbose or all(map(routine.shows, conclusion.evidence.log_lines))
+        return report_conclusion(conclusion, is_shown=is_shown)
     except TimeoutError:
         if options.limit is None or not limit.expired():
             raise
@@ -171,18 +180,27 @@ def _retain_driver(document: JsonObject) -> JsonObject:
     return {**document, "spec": {**spec, "applicationTolerations": tolerations}}
 
 
-async def _wait(hub: WatchHub, reference: ApplicationReference) -> Conclusion | str:
+async def _wait(hub: WatchHub, reference: ApplicationReference, *, verbose: bool) -> Conclusion | str:
     """Wait until the application ends. Return a sentence if one of its pods cannot be started."""
-    terminal = Terminal(shows_ui=True)
-    narration = Narration(terminal, DriverLogOptions(), pauses=ATTENDED)
-    end = asyncio.create_task(wait_for_end(hub, reference, narration))
-    either: set[asyncio.Future[Any]] = {end, terminal.obstacle}
-    try:
-        await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
-        return await end if end.done() else terminal.obstacle.result()
-    finally:
-        end.cancel()
-        await asyncio.wait({end})
+    async with show_progress(None if verbose else sys.stderr) as progress:
+        terminal = Terminal(shows_ui=True, shows_routine=verbose, progress=progress)
+        narration = Narration(terminal, DriverLogOptions(), pauses=ATTENDED)
+        end = asyncio.create_task(wait_for_end(hub, reference, narration))
+        either: set[asyncio.Future[Any]] = {end, terminal.obstacle}
+        try:
+            await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
+            return await end if end.done() else terminal.obstacle.result()
+        finally:
+            end.cancel()
+            await asyncio.wait({end})
+            _report_hidden(terminal)
+
+
+def _report_hidden(terminal: Terminal) -> None:
+    if terminal.hidden:
+        lines, them = ("log line", "it") if terminal.hidden == 1 else ("log lines", "them")
+        sentence = f"hidden: {terminal.hidden} {lines} of Spark below level WARNING; --verbose shows {them}"
+        terminal.show_remark(logging.WARNING, sentence)
 
 
 async def _ensure_namespace(client: KubeClient, name: str) -> None:

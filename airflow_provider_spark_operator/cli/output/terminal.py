@@ -3,17 +3,20 @@
 import asyncio
 import errno
 import logging
+import sys
 from collections.abc import Iterable
 from datetime import UTC, datetime
 
 from ...core.dialects.progress import StateEntry
 from ...core.kubernetes.names import ROLE_DRIVER
 from ...core.kubernetes.pods import ContainerStatus
+from ...core.log.line_levels import SparkLineFilter
 from ...core.spark.spark_ui import find_ui_url
 from ...follow.access.pods import ExecutorCount, describe_block
 from ...follow.ending.executor_ends import ExecutorEnd
 from ..base.errors import print_note
-from ..base.streams import OutputError
+from ..base.streams import OutputError, paint
+from ..base.styles import style_state
 from .progress_line import ProgressLine
 
 # A container with this reason starts and ends repeatedly. Spark replaces an executor that does not start.
@@ -28,11 +31,13 @@ class Terminal:
         is_shared: Whether the cluster exists without the command, so that a user can fix a pod that cannot be
             started. Such a pod is then shown.
         shows_log: Whether to print the driver's log.
+        shows_routine: Whether to print Spark's own lines below level WARNING as well.
         shows_ui: Whether to print the address of the Spark UI, because the driver is a process of this machine.
         progress: The line that shows the state. None if there is no such line.
 
     Attributes:
         obstacle: The sentence about the first pod that cannot be started, unless the cluster is shared.
+        hidden: The number of lines of the driver's log that were not printed because Spark wrote them.
     """
 
     def __init__(
@@ -40,13 +45,17 @@ class Terminal:
         *,
         is_shared: bool = False,
         shows_log: bool = True,
+        shows_routine: bool = True,
         shows_ui: bool = False,
         progress: ProgressLine | None = None,
     ) -> None:
         self._progress = progress
         self._is_shared = is_shared
         self.obstacle: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+        self.hidden = 0
         self._shows_ui = shows_ui
+        self._shows_routine = shows_routine
+        self._filter = SparkLineFilter(logging.WARNING)
         self._shows_log = shows_log  # becomes False when a write fails
 
     def show_state(self, entry: StateEntry, executors: ExecutorCount | None) -> None:
@@ -54,7 +63,7 @@ class Terminal:
         if self._progress is not None:
             self._progress.state = entry.state
         message = f": {entry.message}" if entry.message else ""
-        self._print_note(f"{_format_clock(entry.time)} {entry.state}{message}")
+        self._print_note(message, label=f"{_format_clock(entry.time)} {entry.state}", style=style_state(entry.state))
         if executors is not None:
             self.show_executors(executors)
 
@@ -65,7 +74,7 @@ class Terminal:
 
     def show_obstacle(self, sentence: str) -> None:
         """Print the sentence."""
-        self._print_note(sentence)
+        self._print_note("", label=sentence, style="yellow")
 
     def show_blocked_pod(self, role: str, name: str, container: ContainerStatus) -> None:
         """Set the obstacle, unless Spark itself replaces the pod. In a shared cluster, print executors instead."""
@@ -79,14 +88,18 @@ class Terminal:
         subject = "the driver" if is_driver else f"executor pod {name}"
         self.obstacle.set_result(f"{subject} cannot be started: {describe_block(container)}")
 
-    def show_driver_line(self, line: str, level: int) -> None:  # noqa: ARG002 - the line itself has its level
+    def show_driver_line(self, line: str, level: int) -> None:
         """Print the line to stdout, until a write fails."""
         if self._shows_ui and (url := find_ui_url(line, _LOOPBACK)):
             self._print_note(f"Spark UI: {url}")
-        if not self._shows_log:
+        is_routine = not self._filter.shows(line)
+        if not self._shows_log or (is_routine and not self._shows_routine):
+            self.hidden += self._shows_log
             return
+        self._erase_progress()
+        style = "red" if level >= logging.ERROR else "yellow" if level >= logging.WARNING else "dim" * is_routine
         try:
-            print(line, flush=True)
+            print(paint(line, style, sys.stdout), flush=True)
         except OutputError as error:
             # The application continues. `run_command` reports the error at the end, unless the reader closed the pipe.
             self._shows_log = False
@@ -107,10 +120,13 @@ class Terminal:
         if level >= logging.WARNING:
             self._print_note(sentence)
 
-    def _print_note(self, message: str) -> None:
+    def _print_note(self, message: str, *, label: str = "", style: str = "") -> None:
+        self._erase_progress()
+        print_note(message, label=label, style=style)
+
+    def _erase_progress(self) -> None:
         if self._progress is not None:
             self._progress.erase()
-        print_note(message)
 
 
 def _format_clock(time: datetime | None) -> str:

@@ -1,6 +1,5 @@
 """Format the help of the program and of its verbs, for the width of the terminal."""
 
-import os
 import shutil
 import sys
 import textwrap
@@ -9,6 +8,7 @@ from collections.abc import Sequence
 import click
 
 from ..base.program_name import PROGRAM, get_program_name
+from ..base.streams import paint
 from ..options.declaration import DEFAULT_PANEL, VerbArgument, VerbOption
 from ..options.options import CLUSTER_PANEL
 from .catalogue import Group, Section, Verb
@@ -16,8 +16,6 @@ from .catalogue import Group, Section, Verb
 _MAX_COLUMNS = 110
 _FEWEST_COLUMNS = 32
 _WIDEST_TERM = 28
-_BOLD = "\033[1m"
-_PLAIN = "\033[0m"
 
 _Rows = Sequence[tuple[str, str]]
 
@@ -75,8 +73,7 @@ def _describe(option: click.Option) -> str:
 
 
 def _format_heading(text: str) -> str:
-    is_coloured = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
-    return f"{_BOLD}{text}{_PLAIN}" if is_coloured else text
+    return paint(text, "bold", sys.stdout)
 
 
 def _format_rows(heading: str, rows: _Rows) -> str:

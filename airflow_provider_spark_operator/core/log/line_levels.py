@@ -1,4 +1,4 @@
-"""Find the level of each line of a driver's log: lines of Spark, of Python's logging, and stack traces."""
+"""Find the level of each line of a driver's log, and choose the lines of Spark to show."""
 
 import logging
 import re
@@ -29,6 +29,44 @@ _RAISED: Final = re.compile(r"Traceback \(most recent call last\):|Exception in 
 _CONTINUED: Final = re.compile(
     r"\s|Caused by: |The executor with id |The API gave |: |[a-zA-Z_][\w.$]*(?:Exception|Error|Interrupt|Exit)\b"
 )
+
+# The default layout of Spark's log, its structured layout, and the line that Spark prints before its first log line.
+# Other layouts are those of programs, too.
+_SPARK: Final = re.compile(
+    rf'(?:\d\d/\d\d/\d\d [\d:]{{8}} |\{{"ts":"[^"]*","level":")({_WORDS})\b|Using Spark\'s default log4j profile: '
+)
+# Lines after a hidden line: the frames of a Java stack trace. After a line that ends with a colon or a brace, also the
+# indented lines and the braces of a document, and the exceptions of a trace.
+_FRAME: Final = re.compile(r"\s+at [\w$.<>/@-]+\(|\s+\.\.\. \d+ more|Caused by: ")
+_BLOCK: Final = re.compile(r"\s|$|[{}]|Caused by: |[a-zA-Z_][\w.$]*(?:Exception|Error)\b")
+
+
+class SparkLineFilter:
+    """Chooses the lines of a driver's log to show: all lines but those of Spark below a level.
+
+    Every line that is not certainly one of Spark's is output of the program, and is shown.
+
+    Args:
+        lowest: The lowest level of Spark's lines to show, a constant of `logging`.
+    """
+
+    def __init__(self, lowest: int) -> None:
+        self._lowest = lowest
+        self._continuation: re.Pattern[str] | None = None
+
+    def shows(self, line: str) -> bool:
+        """Return whether to show the next line of the log."""
+        found = _SPARK.match(line[:_LOOKED_AT])
+        if found is not None:
+            is_shown = _LEVELS[found[1] or "INFO"] >= self._lowest
+            opens_block = line.rstrip().endswith((":", "{"))
+            self._continuation = None if is_shown else _BLOCK if opens_block else _FRAME
+            return is_shown
+        if self._continuation is None or not self._continuation.match(line[:_LOOKED_AT]):
+            self._continuation = None
+            return True
+        self._continuation = _BLOCK
+        return False
 
 
 class LineLevels:

@@ -127,6 +127,28 @@ async def test_run_prints_the_driver_log_and_the_states(tmp_path: Path) -> None:
     assert list_folder(tmp_path) == [".local", "app.yaml"]
 
 
+ROUTINE = "26/01/01 00:00:00 INFO SparkContext: Running Spark version 4.3.0"
+WARNING = "26/01/01 00:00:00 WARN SparkEnv: I/O encryption enabled"
+
+
+async def test_run_prints_routine_lines_of_spark_only_if_verbose(tmp_path: Path) -> None:
+    path = write(tmp_path, f"echo '{ROUTINE}'; echo '{WARNING}'; echo rows 7")
+    exit_code, out, err = await run_command("local", "run", path, "--logs", str(tmp_path / "logs"), home=tmp_path)
+    assert (exit_code, out.splitlines()) == (ExitCode.SUCCESS, [WARNING, "rows 7"])
+    assert "spark-operator: hidden: 1 log line of Spark below level WARNING; --verbose shows it" in err.splitlines()
+    assert read_logs(tmp_path / "logs")["pi-0-driver.log"].splitlines() == [ROUTINE, WARNING, "rows 7"]
+    exit_code, out, err = await run_command("local", "run", path, "--verbose", home=tmp_path)
+    assert (exit_code, out.splitlines()) == (ExitCode.SUCCESS, [ROUTINE, WARNING, "rows 7"])
+    assert "hidden" not in err
+
+
+async def test_failed_run_prints_last_lines_that_are_all_routine(tmp_path: Path) -> None:
+    path = write(tmp_path, f"echo '{ROUTINE}'; exit 3")
+    exit_code, out, err = await run_command("local", "run", path, home=tmp_path)
+    assert (exit_code, out) == (ExitCode.APPLICATION_FAILED, "")
+    assert f"spark-operator: error:   {ROUTINE}" in err.splitlines()
+
+
 async def test_run_keeps_the_logs_in_the_chosen_folder(tmp_path: Path) -> None:
     path, logs = write(tmp_path, "printf 'no line end'; exit 3"), tmp_path / "new" / "logs"
     words = ("local", "run", path, "--logs", str(logs))

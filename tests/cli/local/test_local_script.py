@@ -11,7 +11,7 @@ from airflow_provider_spark_operator.cli.base.exit_codes import ExitCode
 from airflow_provider_spark_operator.cli.local.local_application import compose_local_application
 from airflow_provider_spark_operator.core.kubernetes.problems import InvalidResource
 from tests.cli.local.test_local import list_folder, write
-from tests.cli.process import read_line, start_command, wait_for_exit
+from tests.cli.process import read_line, run_command, start_command, wait_for_exit
 
 SCRIPT = """
 import sys, time
@@ -23,6 +23,15 @@ spark = SparkSession.builder.getOrCreate()
 print("count", spark.sparkContext.parallelize(range(10)).count(), module.NAME, *sys.argv[1:], flush=True)
 while not Path("seen").exists():
     time.sleep(0.1)
+"""
+
+
+ONE_RESULT = """
+from pyspark.sql import SparkSession
+
+spark = SparkSession.builder.getOrCreate()
+print("rows", spark.range(1000).selectExpr("id % 7 as k").groupBy("k").count().count())
+spark.stop()
 """
 
 
@@ -119,3 +128,15 @@ async def test_script_runs_with_its_module_and_a_reachable_spark_ui(folder: Path
     assert exit_code == ExitCode.SUCCESS, err
     logs = err.splitlines()[-1].removeprefix("spark-operator: the logs of the driver and the executors are in ")
     assert any(name.endswith("-exec-1.log") for name in list_folder(Path(logs)))
+
+
+@pytest.mark.spark
+@pytest.mark.timeout(300)
+async def test_script_with_one_result_prints_at_most_25_lines(folder: Path) -> None:
+    (folder / "ok.py").write_text(ONE_RESULT)
+    exit_code, out, err = await run_command("local", "run", "ok.py", "--logs", str(folder / "logs"), home=folder)
+    assert exit_code == ExitCode.SUCCESS, err
+    assert "rows 7" in out.splitlines()
+    assert len([*out.splitlines(), *err.splitlines()]) <= 25, out + err
+    assert " RunningHealthy: " in err
+    assert " INFO SparkContext: Running Spark version " in (folder / "logs" / "ok-0-driver.log").read_text()

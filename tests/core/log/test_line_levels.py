@@ -4,7 +4,7 @@ import logging
 
 import pytest
 
-from airflow_provider_spark_operator.core.log.line_levels import LineLevels
+from airflow_provider_spark_operator.core.log.line_levels import LineLevels, SparkLineFilter
 
 _INFO, _WARN, _ERROR = logging.INFO, logging.WARNING, logging.ERROR
 
@@ -97,3 +97,81 @@ def test_exception_in_main_thread_is_an_error() -> None:
     levels = LineLevels()
     assert levels.classify('Exception in thread "main" java.lang.IllegalStateException: no') == _ERROR
     assert levels.classify("\tat org.example.Main.main(Main.java:3)") == _ERROR
+
+
+_SPARK = "26/01/01 00:00:00"
+# Lines of a driver's log, and whether they are shown if Spark's lines below WARNING are hidden.
+_LOGS = {
+    "Spark's layout": [
+        (f"{_SPARK} INFO SparkContext: Running Spark version 4.3.0", False),
+        (f"{_SPARK} WARN NativeCodeLoader: Unable to load native-hadoop library", True),
+        (f"{_SPARK} DEBUG Utils: x", False),
+        (f"{_SPARK} ERROR TaskSetManager: Task 0 in stage 0.0 failed 4 times; aborting job", True),
+        ("\tat org.example.Main.main(Main.java:3)", True),
+        ("Using Spark's default log4j profile: org/apache/spark/log4j2-defaults.properties", False),
+        ("rows 7", True),
+    ],
+    "Spark's structured layout": [
+        ('{"ts":"2026-01-01T00:00:00.123Z","level":"INFO","msg":"started","logger":"SparkContext"}', False),
+        ('{"ts":"2026-01-01T00:00:00.123Z","level":"WARN","msg":"slow","logger":"SparkContext"}', True),
+        ('{"ts": "2026-01-01 00:00:00,123", "level": "INFO", "logger": "report", "msg": "of the program"}', True),
+    ],
+    "logging of the program": [
+        ("INFO:report:3 rows", True),
+        ("2026-01-01 00:00:00,123 - report - INFO - 3 rows", True),
+        ("2026-01-01 00:00:00,123 DEBUG [main] org.example.Report - 3 rows", True),
+    ],
+    "output after a hidden line": [
+        (f"{_SPARK} INFO CodeGenerator: Code generated in 34.6 ms", False),
+        ("   id  value", True),
+        ("0   1      2", True),
+        (f"{_SPARK} INFO CodeGenerator: Code generated in 34.6 ms", False),
+        ("", True),
+        ("{", True),
+    ],
+    "document in a hidden line": [
+        (f"{_SPARK} INFO MicroBatchExecution: Streaming query made progress: {{", False),
+        ('  "id" : "5f",', False),
+        ("  }, {", False),
+        ("}", False),
+        ("rows 7", True),
+        ("  indented output", True),
+    ],
+    "trace in a hidden line": [
+        (f"{_SPARK} INFO DAGScheduler: ResultStage 0 failed: Traceback (most recent call last):", False),
+        ('  File "report.py", line 3, in <module>', False),
+        ("ValueError: no rows", False),
+        ("", False),
+        ("\tat org.apache.spark.api.python.BasePythonRunner.read(PythonRunner.scala:581)", False),
+        ("Traceback (most recent call last):", True),
+        ('  File "report.py", line 9, in <module>', True),
+    ],
+    "frames after a hidden line": [
+        (f"{_SPARK} INFO DAGScheduler: ResultStage 0 failed due to java.io.IOException: disk", False),
+        ("\tat org.example.Main.main(Main.java:3)", False),
+        ("Caused by: java.io.IOException: disk", False),
+        ("\t... 3 more", False),
+        ("rows 7", True),
+    ],
+}
+
+
+@pytest.mark.parametrize("log", _LOGS.values(), ids=_LOGS)
+def test_only_routine_lines_of_spark_are_hidden(log: list[tuple[str, bool]]) -> None:
+    chosen = SparkLineFilter(_WARN)
+    assert [(line, chosen.shows(line)) for line, _ in log] == log
+
+
+def test_filter_with_lowest_level_shows_every_line() -> None:
+    chosen = SparkLineFilter(logging.DEBUG)
+    assert all(chosen.shows(line) for log in _LOGS.values() for line, _ in log)
+
+
+def test_filter_for_errors_hides_warnings_with_their_traces() -> None:
+    chosen = SparkLineFilter(_ERROR)
+    log = [
+        f"{_SPARK} WARN TaskSetManager: Lost task 0.0: java.io.IOException: disk",
+        "\tat org.example.Main.main(A.java:3)",
+    ]
+    assert not any(map(chosen.shows, log))
+    assert chosen.shows(f"{_SPARK} ERROR TaskSetManager: Task 0 in stage 0.0 failed 4 times; aborting job")
