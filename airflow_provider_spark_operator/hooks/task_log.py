@@ -9,6 +9,7 @@ from ..airflow_compat import conf
 from ..core.dialects.progress import StateEntry
 from ..core.kubernetes.names import ROLE_EXECUTOR
 from ..core.kubernetes.pods import ContainerStatus
+from ..core.log.line_levels import SparkLineFilter
 from ..core.log.secret_values import Redaction
 from ..follow.access.pods import ExecutorCount, describe_block
 from ..follow.access.reference import ApplicationReference
@@ -42,11 +43,15 @@ class TaskLog:
     Args:
         reference: The application.
         log: The logger.
+        lowest_level: The name of the lowest level of Spark's own lines that are logged.
     """
 
-    def __init__(self, reference: ApplicationReference, log: logging.Logger | RedactedLogger) -> None:
+    def __init__(
+        self, reference: ApplicationReference, log: logging.Logger | RedactedLogger, lowest_level: str = "DEBUG"
+    ) -> None:
         self._reference = reference
         self._log = log
+        self._filter = SparkLineFilter(logging.getLevelNamesMapping().get(lowest_level, logging.DEBUG))
 
     def show_state(self, entry: StateEntry, executors: ExecutorCount | None) -> None:
         """Log a state with its executors, its time and its message."""
@@ -70,8 +75,9 @@ class TaskLog:
             self._log.warning("%s: executor %s cannot be started: %s", self._reference, name, why)
 
     def show_driver_line(self, line: str, level: int) -> None:
-        """Log a line of the driver's log."""
-        self._log.log(level, "driver | %s", line)
+        """Log a line of the driver's log, unless it is one of Spark's below the lowest level."""
+        if self._filter.shows(line):
+            self._log.log(level, "driver | %s", line)
 
     def show_failure(self, events: Iterable[str], executors: Iterable[ExecutorEnd]) -> None:
         """Log the warning events of the cluster, and the last lines of the executors that failed."""

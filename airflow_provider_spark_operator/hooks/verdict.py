@@ -83,7 +83,9 @@ class ApplicationVerdict:
 
 def build_verdict(conclusion: Conclusion) -> ApplicationVerdict:
     """Return the verdict on an application that has ended."""
-    return ApplicationVerdict(conclusion.reference, resource=conclusion.resource, **conclusion.to_values())
+    lines = conclusion.evidence.log_lines
+    values = conclusion.to_values()
+    return ApplicationVerdict(conclusion.reference, resource=conclusion.resource, log_lines=lines, **values)
 
 
 def build_preliminary_verdict(reference: ApplicationReference, resource: Mapping[str, Any]) -> ApplicationVerdict:

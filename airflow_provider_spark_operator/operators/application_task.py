@@ -58,6 +58,7 @@ class ApplicationTask(ResourceTask, Protocol):
     wait_for_completion: bool
     ttl: timedelta | float | None
     get_logs: bool
+    driver_log_level: str | None
     keep_failed_driver: timedelta | float | None
     keep_driver: timedelta | float | None
     restarts: str | None

@@ -28,6 +28,7 @@ from ..core.parameters.arguments import (
     IfExists,
     check_booleans,
     check_connection_id,
+    check_log_level,
 )
 from ..core.parameters.declaration import Form
 from ..core.parameters.parameter_types import (
@@ -172,6 +173,8 @@ class SparkApplicationOperator(BaseOperator):
             None, the value of the manifest is used. If the manifest has none, the default is 1 day after a success that
             the task has seen, and 7 days otherwise. With Kubeflow's operator, the default is 7 days after every end.
         get_logs: Show the log of the driver in the task log while the driver runs.
+        driver_log_level: Lowest level of Spark's own lines that the task log shows: "DEBUG", "INFO", "WARNING" or
+            "ERROR". The output of the program is always shown. If None, all lines are shown.
         keep_failed_driver: How long the cluster keeps the driver pod of a failed application, in seconds or as a
             timedelta. It is written as `resourceRetainPolicy: OnFailure` and `resourceRetainDurationMillis`, unless the
             manifest contains one of these fields. If None, the cluster decides. The default is 5 minutes.
@@ -275,6 +278,7 @@ class SparkApplicationOperator(BaseOperator):
     wait_for_completion: bool
     delete_on_kill: bool
     get_logs: bool
+    driver_log_level: str | None = None
     openlineage_inject_parent_job_info: bool
     openlineage_inject_transport_info: bool
     if_exists: str
@@ -343,6 +347,7 @@ class SparkApplicationOperator(BaseOperator):
         delete_on_kill: bool = True,
         ttl: timedelta | float | None = None,
         get_logs: bool = True,
+        driver_log_level: str | None = None,
         keep_failed_driver: timedelta | float | None = KEEP_FAILED_DRIVER,
         keep_driver: timedelta | float | None = None,
         restarts: str | None = None,
@@ -380,6 +385,7 @@ class SparkApplicationOperator(BaseOperator):
             if value is not None:
                 setattr(self, argument, value)
         checks.check_if_exists(if_exists)
+        check_log_level(driver_log_level)
         known = checks.select_known_parameters({name: values[name] for name in PARAMETERS})
         problems = [find_ttl_problem(ttl), find_retention_problem("keep_driver", keep_driver)]
         problems.append(find_retention_problem("keep_failed_driver", keep_failed_driver))

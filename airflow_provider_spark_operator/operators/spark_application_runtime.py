@@ -285,7 +285,7 @@ class ApplicationRun:
             stamp=asdict(task_try.stamp),
             deadline=deadline.isoformat() if deadline else None,
             delete_on_kill=self._task.delete_on_kill,
-            driver_log=self._task.get_logs,
+            driver_log=self._task.get_logs and (self._task.driver_log_level or True),
             secret_places=requests.find_secret_places(submission, composed),
         )
 

@@ -88,7 +88,7 @@ def build_start_arguments(task: ApplicationTask, parameters: Parameters) -> Star
             "namespace": task.namespace,
             "kubernetes_conn_id": task.kubernetes_conn_id,
             "delete_on_kill": task.delete_on_kill,
-            "driver_log": task.get_logs,
+            "driver_log": task.get_logs and (task.driver_log_level or True),
             "if_exists": task.if_exists,
         },
     )

@@ -2,13 +2,14 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
+from datetime import timedelta
 from enum import StrEnum
 from typing import Any
 
 from ..core.kubernetes.names import DEFAULT_API_VERSION
+from ..core.kubernetes.times import format_duration
 
 FORMAT_VERSION = 1
-_TUPLES = ("log_lines", "out_of_memory")
 
 
 class EventKind(StrEnum):
@@ -52,10 +53,10 @@ class ApplicationEvent:
         outcome: "Succeeded" or "Failed" if `kind` is ENDED, otherwise None.
         failure_kind: "application", "infrastructure" or "scheduling" if the outcome is "Failed", otherwise None.
         reason: A constant of `core.states.reasons`, for example "OOMKilled". None if the end has not been classified.
-        sentence: What happened, for the user. Empty if there is nothing to explain.
+        sentence: What happened, for the user: after a failure, with the last lines of the driver log. Empty if there is
+            nothing to explain.
         application_id: Spark's application id of the last attempt. None if unknown.
         attempts: Number of times that the operator has started the application, if `kind` is ENDED.
-        log_lines: The last lines of the driver log, limited in number. Empty if the log could not be read.
         api_version: apiVersion of the resource.
         seconds_per_state: Seconds that the application spent in each state, in the order of the states.
         retry_worthy: Whether a retry can succeed. False if it would certainly fail in the same way.
@@ -79,7 +80,6 @@ class ApplicationEvent:
     sentence: str = ""
     application_id: str | None = None
     attempts: int = 1
-    log_lines: tuple[str, ...] = ()
     api_version: str = DEFAULT_API_VERSION
     seconds_per_state: Mapping[str, float] = field(default_factory=dict)
     retry_worthy: bool = True
@@ -93,8 +93,21 @@ class ApplicationEvent:
 
     def to_payload(self) -> dict[str, Any]:
         """Return the event as JSON values, for `TriggerEvent`."""
-        lists = {name: [*getattr(self, name)] for name in _TUPLES}
-        return asdict(self) | {"version": FORMAT_VERSION, "kind": self.kind.value} | lists
+        memory = [*self.out_of_memory]
+        return asdict(self) | {"version": FORMAT_VERSION, "kind": self.kind.value, "out_of_memory": memory}
+
+    def describe(self, noun: str) -> str:
+        """Return why the wait ended, the outcome and the duration of the application, in one line for a log.
+
+        Args:
+            noun: The kind of the resource.
+        """
+        end = self.outcome or (self.state if self.kind is EventKind.REACHED else None)
+        cause = f" ({self.reason})" if self.reason and self.outcome == "Failed" else ""
+        duration = format_duration(timedelta(seconds=sum(self.seconds_per_state.values())))
+        after = f" after {duration}" if self.seconds_per_state else ""
+        where = "/".join(filter(None, (self.namespace, self.name)))
+        return f"{' '.join(filter(None, (noun, where)))} {self.kind}{f': {end}' if end else ''}{cause}{after}"
 
     @classmethod
     def from_payload(cls, payload: Mapping[str, Any]) -> "ApplicationEvent":
@@ -112,7 +125,7 @@ class ApplicationEvent:
         known = {one.name for one in fields(cls)}
         values = {key: value for key, value in (payload or {}).items() if key in known}
         try:
-            tuples = {name: tuple(values.get(name) or ()) for name in _TUPLES}
-            return cls(**values | {"kind": EventKind(values["kind"])} | tuples)
+            memory = tuple(values.get("out_of_memory") or ())
+            return cls(**values | {"kind": EventKind(values["kind"]), "out_of_memory": memory})
         except (KeyError, TypeError, ValueError) as error:
             raise ValueError(f"could not read the trigger's event: {sorted(payload or {})}") from error

@@ -42,16 +42,33 @@ LONGEST_KILL_SECONDS = 60.0
 _tasks: set[asyncio.Task[None]] = set()
 
 
+class _EndEvent(TriggerEvent):
+    """An event with a short text. Each triggerer adds the text of an event to the log of the task."""
+
+    _text: str
+
+    def __init__(self, ended: ApplicationEvent, noun: str) -> None:
+        super().__init__(ended.to_payload())  # type: ignore[no-untyped-call]
+        self._text = ended.describe(noun)
+
+    def __repr__(self) -> str:
+        return self._text
+
+    __str__ = __repr__
+
+
 class Lifecycle:
     """The stored arguments of a trigger, and whether the trigger has fired.
 
     Args:
         trigger: The trigger. Each argument of its constructor is an attribute of the same name.
         later: Arguments that a later release added. They are stored again.
+        noun: The kind of the resource.
     """
 
-    def __init__(self, trigger: BaseTrigger, later: Mapping[str, Any]) -> None:
+    def __init__(self, trigger: BaseTrigger, later: Mapping[str, Any], noun: str = "SparkApplication") -> None:
         self._trigger = trigger
+        self._noun = noun
         self._later = dict(later)
         self._has_fired = False
         self._was_cancelled = False
@@ -91,7 +108,7 @@ class Lifecycle:
                 await if_interrupted()
             raise
         self._has_fired = True
-        return TriggerEvent(ended.to_payload())  # type: ignore[no-untyped-call]
+        return _EndEvent(ended, self._noun)
 
     async def kill(self, delete: Callable[[], Coroutine[Any, Any, None]], subject: str) -> None:
         """Run `delete` to its end, unless the trigger has fired.

@@ -45,5 +45,5 @@ class ResourceSecrets:
         return self._redaction.hide(text)
 
     def redact(self, event: ApplicationEvent) -> ApplicationEvent:
-        """Return the event without the secrets in the texts that may quote the resource or the driver's log."""
-        return replace(event, sentence=self.hide(event.sentence), log_lines=tuple(map(self.hide, event.log_lines)))
+        """Return the event without the secrets in the text that may quote the resource or the driver's log."""
+        return replace(event, sentence=self.hide(event.sentence))

@@ -34,7 +34,8 @@ class SparkApplicationTrigger(BaseTrigger):
         deadline: Time after which the wait ends, in ISO 8601 with the offset, for example "2026-01-31T12:00:00+00:00".
             If None, there is no limit.
         delete_on_kill: Whether to delete the application if a user stops the task.
-        driver_log: Whether to add the log of the driver to the task log.
+        driver_log: Whether to add the log of the driver to the task log. The name of a level, for example "WARNING",
+            adds it without Spark's own lines below this level.
         connection_required: Whether the connection existed at the submission. If the connection was deleted since then,
             the trigger reports an error instead of looking for the application in the default cluster.
         secret_places: Where the application contains secrets, as the operators of this package write it. The trigger
@@ -53,7 +54,7 @@ class SparkApplicationTrigger(BaseTrigger):
         stamp: Mapping[str, Any] | None = None,
         deadline: str | None = None,
         delete_on_kill: bool = True,
-        driver_log: bool = True,
+        driver_log: bool | str = True,
         connection_required: bool = False,
         secret_places: Sequence[Any] = (),
         version: int = FORMAT_VERSION,

@@ -63,7 +63,7 @@ def build_application_watch(
     kubernetes_conn_id: str | None,
     connection_required: bool,
     deadline: str | None,
-    driver_log: bool,
+    driver_log: bool | str,
     secret_places: Sequence[SecretPlace],
 ) -> "ApplicationWatch":
     """Return the wait that the stored arguments of a `SparkApplicationTrigger` describe."""
@@ -110,7 +110,7 @@ class ApplicationWatch:
         connection_required: Whether the connection existed at the submission.
         stamp: The owner of the application; None if it is unknown.
         deadline: ISO 8601 time after which to stop waiting. If None, there is no limit.
-        driver_log: Whether the log of the driver is added to the log of the task.
+        driver_log: Whether the log of the driver is added to the log of the task, or the lowest level of Spark's lines.
         situation: The state of the application and what it waits for, as far as they are known.
         secrets: The secrets of the application, which are masked in the log of the task and in the event.
     """
@@ -120,7 +120,7 @@ class ApplicationWatch:
     connection_required: bool = False
     stamp: TaskStamp | None = None
     deadline: str | None = None
-    driver_log: bool = True
+    driver_log: bool | str = True
     situation: WaitState = field(default_factory=WaitState)
     secrets: ResourceSecrets = field(default_factory=ResourceSecrets)
 
@@ -143,7 +143,8 @@ class ApplicationWatch:
         remember_outages(self.stamp)
         reader = self.stamp.task_instance_id if resumable and self.stamp else None
         driver_log = read_driver_log_options(reader, LogPosition()) if self.driver_log else None
-        sink = TaskLog(self.reference, self.secrets.protect(logger))
+        lowest = self.driver_log if isinstance(self.driver_log, str) else "DEBUG"
+        sink = TaskLog(self.reference, self.secrets.protect(logger), lowest)
         return self.secrets.redact(await self._wait(access, Narration(sink, driver_log, self.situation)))
 
     async def _wait(self, access: ClusterAccess, narration: Narration) -> ApplicationEvent:

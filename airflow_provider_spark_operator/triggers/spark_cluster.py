@@ -77,7 +77,7 @@ class SparkClusterTrigger(BaseTrigger):
         self.ready_seconds = ready_seconds
         self.secret_places = list(secret_places)
         self.version = version
-        self._lifecycle = Lifecycle(self, later)
+        self._lifecycle = Lifecycle(self, later, "SparkCluster")
 
     def serialize(self) -> tuple[str, dict[str, Any]]:
         """Return the class and its arguments, as Airflow stores them."""

@@ -31,7 +31,8 @@ class SparkApplicationStartTrigger(BaseTrigger):
             connection is used.
         kubernetes_conn_id: Id of the connection to the cluster. If None, the default cluster is used.
         delete_on_kill: Whether to delete the application if a user stops the task.
-        driver_log: Whether to add the log of the driver to the task log.
+        driver_log: Whether to add the log of the driver to the task log. The name of a level, for example "WARNING",
+            adds it without Spark's own lines below this level.
         if_exists: What to do if an application of another run of the task has the same name: "replace_ended" (the
             default) or "fail". See `SparkApplicationOperator`.
         version: Version of the format of these arguments. Leave it out.
@@ -45,7 +46,7 @@ class SparkApplicationStartTrigger(BaseTrigger):
         namespace: str | None = None,
         kubernetes_conn_id: str | None = None,
         delete_on_kill: bool = True,
-        driver_log: bool = True,
+        driver_log: bool | str = True,
         if_exists: str = "replace_ended",
         version: int = FORMAT_VERSION,
         **later: Any,

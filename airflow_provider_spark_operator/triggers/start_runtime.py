@@ -50,7 +50,7 @@ class SubmissionWatch:
         name: Overrides `metadata.name`, unless it is None.
         namespace: Overrides `metadata.namespace`, unless it is None.
         kubernetes_conn_id: The connection. If None, the default cluster is used.
-        driver_log: Whether the log of the driver is added to the log of the task.
+        driver_log: Whether the log of the driver is added to the log of the task, or the lowest level of Spark's lines.
         if_exists: A value of `core.parameters.arguments.IfExists`.
         task_instance: The task instance.
     """
@@ -61,7 +61,7 @@ class SubmissionWatch:
         name: str | None,
         namespace: str | None,
         kubernetes_conn_id: str | None,
-        driver_log: bool,
+        driver_log: bool | str,
         if_exists: str,
         task_instance: RuntimeTaskInstanceProtocol,
     ) -> None:

@@ -326,6 +326,26 @@ def test_unknown_if_exists_is_rejected_at_parse_time() -> None:
         operator(if_exists="replace")
 
 
+def test_unknown_log_level_is_rejected_at_parse_time() -> None:
+    levels = "'DEBUG', 'INFO', 'WARNING', 'ERROR' or None"
+    with pytest.raises(ValueError, match=f"driver_log_level must be {levels}, not 'warn'"):
+        operator(driver_log_level="warn")
+
+
+def test_log_level_omits_lines_of_spark(cluster: Cluster, caplog: pytest.LogCaptureFixture, deferrable: bool) -> None:
+    async def log(application: Application) -> None:
+        application.start()
+        for line in ("26/01/01 00:00:00 INFO SparkContext: x", "26/01/01 00:00:00 WARN SparkEnv: y", "rows 7"):
+            application.log.write(line)
+        application.succeed()
+
+    cluster.script = log
+    caplog.set_level("INFO")
+    run(operator(deferrable, driver_log_level="WARNING"), TaskInstance())
+    shown = [line for line in caplog.messages if line.startswith("driver | ")]
+    assert shown == ["driver | 26/01/01 00:00:00 WARN SparkEnv: y", "driver | rows 7"]
+
+
 @pytest.mark.parametrize(
     "name",
     [

@@ -170,7 +170,7 @@ def test_failure_does_not_quote_error_of_a_node_in_place_of_the_log(
     monkeypatch.setattr(KubeClient, "logs", refuse)
     event = fire(build_trigger(create_ended_application(cluster, log_and_fail)))
     assert f"driver | … the driver's log could not be read: {removed}" in caplog.messages
-    assert not event["log_lines"]
+    assert "Last lines" not in event["sentence"]
     assert "no log available: could not get pods/log" in event["sentence"]
 
 
@@ -215,6 +215,21 @@ def test_no_gap_is_logged_when_no_driver_existed(
 def test_gap_is_not_logged_if_get_logs_is_off(cluster: Cluster, caplog: pytest.LogCaptureFixture) -> None:
     fire(build_trigger(create_ended_application(cluster, log_and_lose_the_pod), driver_log=False))
     assert [line for line in caplog.messages if "driver's log" in line] == []
+
+
+@pytest.mark.parametrize(("level", "is_shown"), [(True, True), ("INFO", True), ("WARNING", False), ("later", True)])
+def test_spark_lines_below_the_level_are_omitted(
+    cluster: Cluster, caplog: pytest.LogCaptureFixture, level: bool | str, is_shown: bool
+) -> None:
+    async def log_and_stop(application: Application) -> None:
+        application.start()
+        application.log.write(SHUTDOWN)
+        application.log.write("rows 7")
+        application.fail(exit_code=3)
+
+    caplog.set_level("INFO")
+    fire(build_trigger(create_ended_application(cluster, log_and_stop), driver_log=level))
+    assert list_driver_lines(caplog) == [*([SHUTDOWN] if is_shown else ()), "rows 7"]
 
 
 def test_log_is_shown_when_the_deadline_passed_while_no_trigger_ran(

@@ -1,11 +1,13 @@
-"""The time from the start of a trigger until it may fire."""
+"""The event of a trigger: when it may fire, and how Airflow logs and stores it."""
 
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator
 
 import pytest
-from airflow.triggers.base import TriggerEvent
+from airflow.triggers.base import DiscrimatedTriggerEvent, TriggerEvent
+from pydantic import TypeAdapter
+from structlog.processors import JSONRenderer
 
 from airflow_provider_spark_operator.triggers import lifecycle
 from airflow_provider_spark_operator.triggers.event import ApplicationEvent, EventKind
@@ -66,3 +68,13 @@ async def test_trigger_outside_of_triggerer_fires_at_once(monkeypatch: pytest.Mo
     monkeypatch.setattr(lifecycle, "SHORTEST_DEFERRAL_SECONDS", 3600.0)
     event = await asyncio.wait_for(await fire(follows_worker=True), 60)
     assert event.payload == EVENT.to_payload()
+
+
+async def test_event_has_a_short_text_in_the_log_and_its_payload_for_the_task() -> None:
+    event = await asyncio.wait_for(await fire(follows_worker=True), 60)
+    text = "SparkApplication jobs/pi ended"
+    # Airflow's triggerers log the event as a field, which structlog renders, and send it as this type.
+    assert f'"result": "{text}"' in JSONRenderer()(None, "info", {"event": "Trigger fired event", "result": event})
+    assert str(event) == text
+    stored = TypeAdapter(DiscrimatedTriggerEvent)
+    assert stored.validate_json(stored.dump_json(stored.validate_python(event))).payload == EVENT.to_payload()

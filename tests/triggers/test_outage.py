@@ -273,7 +273,7 @@ async def test_evidence_is_read_after_credentials_were_rejected(
         event = await asyncio.wait_for(task, 60)
     assert not rejecting.is_set()
     assert event.payload["outcome"] == "Failed"
-    assert event.payload["log_lines"] == ["something went wrong"]
+    assert event.payload["sentence"].endswith("\nLast lines of the driver's log:\n  something went wrong")
 
 
 def _build_state_trigger(cluster: Cluster) -> SparkApplicationStateTrigger:

@@ -20,6 +20,7 @@ MAX_EVENTS: Final = 500
 # retries of the task. By default, the operator does in the first try, and Airflow afterwards.
 RESTARTS_BY_CLUSTER: Final = "cluster"
 RESTARTS_BY_AIRFLOW: Final = "airflow"
+LOG_LEVELS: Final = ("DEBUG", "INFO", "WARNING", "ERROR")
 
 
 class IfExists(StrEnum):
@@ -52,6 +53,20 @@ def check_booleans(**arguments: object) -> None:
     for name, value in arguments.items():
         if not isinstance(value, bool):
             raise TypeError(f"{name} must be True or False, not {value!r}")
+
+
+def check_log_level(driver_log_level: object) -> None:
+    """Reject a level that no line of a driver's log has.
+
+    Args:
+        driver_log_level: Name of a level, or None.
+
+    Raises:
+        ValueError: The level is not one of `LOG_LEVELS`.
+    """
+    if driver_log_level is not None and driver_log_level not in LOG_LEVELS:
+        levels = ", ".join(map(repr, LOG_LEVELS))
+        raise ValueError(f"driver_log_level must be {levels} or None, not {driver_log_level!r}")
 
 
 def check_connection_id(kubernetes_conn_id: object) -> None:

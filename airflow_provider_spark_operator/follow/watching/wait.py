@@ -63,7 +63,6 @@ class Conclusion:
             "outcome": verdict.outcome.value,
             "failure_kind": verdict.failure_kind.value if verdict.failure_kind else None,
             "sentence": describe_failure(verdict, evidence) if failed else f"{self.reference}: {verdict.sentence}",
-            "log_lines": evidence.log_lines,
             "driver_message": evidence.driver_message,
         }
 
