@@ -15,16 +15,19 @@ from .url import build_url, find_url
 
 
 class SparkUILink(BaseOperatorLink):
-    """Link to the Spark UI of the running application.
+    """Link to the Spark UI of the application.
 
     `[spark_operator] ui_url` sets the URL. If it is not set, the link uses the ingress or the HTTP route of the
-    application.
+    application. After the end of the application, the link leads to the Spark History Server. There is no link if
+    `[spark_operator] history_server_url` is not set.
     """
 
     name = "Spark UI"
 
     def build_url(self, target: LinkTarget) -> str:
         """Return the URL for an application; empty if it is unknown."""
+        if target.end is not None:  # the driver, which serves its UI, has ended
+            return build_url("history_server_url", target)
         return build_url("ui_url", target) or target.own_ui
 
     def get_link(self, operator: BaseOperator, *, ti_key: TaskInstanceKey) -> str:

@@ -230,10 +230,24 @@ def test_sensor_has_the_links_of_its_application(
 
 
 def test_ui_link_uses_the_ingress_by_default(cluster: Cluster) -> None:
+    cluster.script = run_on
     document = DOCUMENT | {"spec": DOCUMENT["spec"] | {"driverServiceIngressList": [INGRESS]}}
-    task, task_instance = operator(False, application=document), TaskInstance()
-    run(task, task_instance)
+    task, task_instance = operator(application=document), TaskInstance()
+    defer(task, task_instance)
     assert read_links(task, task_instance) == ("https://pi.example.com/", "", "")
+
+
+@pytest.mark.parametrize("history", ["", "https://history.example.com/{application_id}/"])
+@pytest.mark.parametrize("deferrable", [True, False], ids=["deferred", "on the worker"])
+def test_ui_link_after_the_end_leads_to_the_history_server(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch, deferrable: bool, history: str
+) -> None:
+    monkeypatch.setenv("AIRFLOW__SPARK_OPERATOR__UI_URL", "https://ui.example.com/{name}")
+    monkeypatch.setenv("AIRFLOW__SPARK_OPERATOR__HISTORY_SERVER_URL", history)
+    task, task_instance = operator(deferrable), TaskInstance()
+    run(task, task_instance)
+    page = "https://history.example.com/pi-0/" if history else ""
+    assert read_links(task, task_instance) == (page, page, "")
 
 
 def test_airflow_stores_the_links() -> None:

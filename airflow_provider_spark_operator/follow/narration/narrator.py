@@ -194,7 +194,7 @@ class Narrator:
         while self._pauses.keeps_counting or not last.is_complete:
             await asyncio.sleep(backoff.next())
             found = await self._count(wanted)
-            if found and found != last:
+            if found and str(found) != str(last):
                 self._sink.show_executors(found)
                 last = found
 

@@ -83,6 +83,19 @@ async def test_executors_are_counted_after_all_were_ready_only_if_requested(keep
     assert ("executors 3/3" in sink.lines) is keeps_counting
 
 
+async def test_number_of_executors_is_shown_again_only_if_its_text_changes() -> None:
+    sink = Recorder()
+    resource = build_stored("pi", "u1", "5", *RUNNING)
+    running = [build_executor(number) | {"status": {"phase": "Running"}} for number in range(2)]
+    looks = [[], running, [*map(build_executor, range(2))]]
+    async with serve_api() as api, await open_client_of(api) as client:
+        api.script(*[answer for pods in looks for answer in (answer_page(build_driver()), answer_page(*pods))])
+        async with Narrator(client, REFERENCE, Narration(sink, pauses=PAUSES)) as narrator:
+            await narrator.show(read_progress(resource), resource)
+            lines = await sink.wait_for("executors 2/2")
+    assert [line for line in lines if "executors" in line] == ["RunningHealthy, executors 0/2", "executors 2/2"]
+
+
 def test_driver_pod_is_requested_often_only_while_a_user_watches() -> None:
     assert ATTENDED.keeps_counting
     assert not BACKGROUND.keeps_counting
