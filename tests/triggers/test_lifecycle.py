@@ -73,7 +73,7 @@ async def test_trigger_outside_of_triggerer_fires_at_once(monkeypatch: pytest.Mo
 async def test_event_has_a_short_text_in_the_log_and_its_payload_for_the_task() -> None:
     event = await asyncio.wait_for(await fire(follows_worker=True), 60)
     text = "SparkApplication jobs/pi ended"
-    # Airflow's triggerers log the event as a field, which structlog renders, and send it as this type.
+    # Airflow's triggerers log the event as a field, which the JSON renderer writes, and send it as this type.
     assert f'"result": "{text}"' in JSONRenderer()(None, "info", {"event": "Trigger fired event", "result": event})
     assert str(event) == text
     stored = TypeAdapter(DiscrimatedTriggerEvent)

@@ -35,8 +35,8 @@ _CONTINUED: Final = re.compile(
 _SPARK: Final = re.compile(
     rf'(?:\d\d/\d\d/\d\d [\d:]{{8}} |\{{"ts":"[^"]*","level":")({_WORDS})\b|Using Spark\'s default log4j profile: '
 )
-# Lines after a hidden line: the frames of a Java stack trace. After a line that ends with a colon or a brace, also the
-# indented lines and the braces of a document, and the exceptions of a trace.
+# A hidden line continues in the frames of a Java stack trace. If it ends with a colon or a brace, it also continues in
+# indented lines, braces and exceptions.
 _FRAME: Final = re.compile(r"\s+at [\w$.<>/@-]+\(|\s+\.\.\. \d+ more|Caused by: ")
 _BLOCK: Final = re.compile(r"\s|$|[{}]|Caused by: |[a-zA-Z_][\w.$]*(?:Exception|Error)\b")
 
