@@ -63,7 +63,7 @@ def show(kubeconfig: Path, name: str) -> str:
     command, spark = f"spark-operator {' '.join(words)}", find_spark()
     text = "".join(chunk for _, chunk in output).replace(spark, "/opt/spark")
     lines = replay(command, [(0.0, text)], _COLUMNS)
-    return draw(command, [[replace(line, begin=0.0) for line in lines if line.end is None]], _COLUMNS)
+    return draw(command, [replace(line, begin=0.0) for line in lines if line.end is None], _COLUMNS)
 
 
 async def _wait(client: KubeClient, name: str) -> None:

@@ -7,7 +7,7 @@ import struct
 import subprocess
 import termios
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from html import escape
 from itertools import groupby
@@ -107,13 +107,12 @@ def replay(command: str, output: Sequence[tuple[float, str]], columns: int) -> l
     return _end(lines, row, now)
 
 
-def draw(title: str, scenes: Sequence[Sequence[Line]], columns: int) -> str:
-    """Return the picture of a terminal, which shows the scenes one after the other without an end."""
-    rows = max(line.row for scene in scenes for line in scene) + 1
+def draw(title: str, lines: Sequence[Line], columns: int) -> str:
+    """Return the picture of a terminal. If lines have times, the picture repeats them without an end."""
+    rows = max(line.row for line in lines) + 1
     width, height = _LEFT * 2 + columns * _CELL, _TOP + rows * _LINE + 12
-    shown = list(_join(scenes))
-    seconds = max(line.end or line.begin for line in shown) + _LAST_PAUSE
-    frames = "".join(_build_frames(index, line, seconds) for index, line in enumerate(shown) if _moves(line))
+    seconds = max(line.end or line.begin for line in lines) + _LAST_PAUSE
+    frames = "".join(_build_frames(index, line, seconds) for index, line in enumerate(lines) if _moves(line))
     dots = "".join(
         f'<circle cx="{20 + 18 * index}" cy="20" r="6" fill="{colour}"/>'
         for index, colour in enumerate(("#ff5f57", "#febc2e", "#28c840"))
@@ -126,7 +125,7 @@ def draw(title: str, scenes: Sequence[Sequence[Line]], columns: int) -> str:
             f'<rect width="{width:g}" height="{height}" rx="10" fill="{_THEME.background_color.hex}"/>',
             dots,
             f'<text x="{width / 2:g}" y="25" text-anchor="middle" fill="#8b949e">{escape(title)}</text>',
-            *(_draw_line(index, line) for index, line in enumerate(shown)),
+            *(_draw_line(index, line) for index, line in enumerate(lines)),
             "</svg>\n",
         ]
     )
@@ -145,17 +144,6 @@ def _read(terminal: int) -> bytes:
 def _end(lines: Sequence[Line], row: int, now: float) -> list[Line]:
     """Return the lines, after the row has got another text."""
     return [replace(line, end=now) if line.row == row and line.end is None else line for line in lines]
-
-
-def _join(scenes: Sequence[Sequence[Line]]) -> Iterator[Line]:
-    """Yield the lines of all scenes. Each scene replaces the one before."""
-    start = 0.0
-    for scene in scenes:
-        last = max(line.end or line.begin for line in scene)
-        end = None if scene is scenes[-1] else start + last + _LAST_PAUSE
-        for line in scene:
-            yield Line(line.row, line.text, start + line.begin, end if line.end is None else start + line.end)
-        start = end or start
 
 
 def _moves(line: Line) -> bool:
