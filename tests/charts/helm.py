@@ -18,6 +18,8 @@ RELEASE, NAMESPACE = "spark-operator", "operators"
 
 needs_helm = pytest.mark.skipif(HELM is None, reason="there is no helm: set HELM")
 
+IMAGE = "registry.example.com/controller"
+
 # Together, these values cover every branch of every template.
 VARIANTS: Mapping[str, Json] = {
     "default": {},
@@ -35,7 +37,11 @@ VARIANTS: Mapping[str, Json] = {
         },
         "replicas": 3,
         "serviceAccount": {"name": "controller", "annotations": {"team": "x"}},
-        "workload": {"serviceAccount": {"name": "driver", "annotations": {"role": "x"}}, "podAllocators": True},
+        "workload": {
+            "serviceAccount": {"name": "driver", "annotations": {"role": "x"}},
+            "podAllocators": True,
+            "executorResize": True,
+        },
         "podDisruptionBudget": {"enabled": True},
         "metrics": {"serviceMonitor": {"enabled": True, "labels": {"release": "prometheus"}}},
         "webhook": {"enabled": True, "failurePolicy": "Fail"},
@@ -83,6 +89,9 @@ VARIANTS: Mapping[str, Json] = {
             {"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "ScheduleAnyway", "labelSelector": {}}
         ],
         "priorityClassName": "high",
+        "commonLabels": {"team": "data"},
+        "podSecurityContext": {"runAsUser": None, "runAsGroup": None, "fsGroup": None},
+        "securityContext": {"privileged": False},
     },
     "borrowed rights": {
         "replicas": 0,
@@ -99,7 +108,7 @@ class HelmFailed(Exception):
 
 
 def run_helm(*words: str, kubeconfig: Path | None = None, values: Json | None = None) -> str:
-    """Run Helm; return its output.
+    """Run Helm; return its output. The values name an image unless they already do.
 
     Raises:
         HelmFailed: Helm ended with an error.
@@ -107,6 +116,8 @@ def run_helm(*words: str, kubeconfig: Path | None = None, values: Json | None = 
     environment = {**os.environ, **({"KUBECONFIG": str(kubeconfig)} if kubeconfig else {})}
     if values is not None:
         words = (*words, "--values", "-")
+        if words[0] in ("install", "template"):  # an upgrade uses the image of the release again
+            values = {**values, "image": {"repository": IMAGE, **values.get("image", {})}}
     done = subprocess.run(
         [str(HELM), *words], input=yaml.safe_dump(values or {}), capture_output=True, text=True, env=environment
     )

@@ -110,7 +110,41 @@ def test_pod_is_restricted_with_a_read_only_root(values: Json) -> None:
         "allowPrivilegeEscalation": False,
         "readOnlyRootFilesystem": True,
         "capabilities": {"drop": ["ALL"]},
+        **values.get("securityContext", {}),
     }
+
+
+@needs_helm
+def test_chart_without_an_image_fails_with_a_sentence() -> None:
+    with pytest.raises(HelmFailed, match=r"image\.repository is required: no image"):
+        run_helm("template", RELEASE, str(CHART))
+
+
+@needs_helm
+def test_null_removes_a_field_of_the_security_context() -> None:
+    removed = ("runAsUser", "runAsGroup", "fsGroup")
+    (deployment,) = select_kind(render_chart({"podSecurityContext": dict.fromkeys(removed)}), "Deployment")
+    assert deployment["spec"]["template"]["spec"]["securityContext"] == {
+        "runAsNonRoot": True,
+        "seccompProfile": {"type": "RuntimeDefault"},
+    }
+
+
+@needs_helm
+def test_common_labels_are_on_every_object_and_pod_but_in_no_selector() -> None:
+    values = VARIANTS["namespaces"] | {"commonLabels": {"team": "data"}, "podLabels": {"team": "ops"}}
+    for document in render_chart(values):
+        if document["kind"] != "CustomResourceDefinition":
+            assert document["metadata"]["labels"]["team"] == "data", document["metadata"]
+        assert "team" not in json.dumps(document["spec"].get("selector", "")) if "spec" in document else True
+    (deployment,) = select_kind(render_chart(values), "Deployment")
+    assert deployment["spec"]["template"]["metadata"]["labels"]["team"] == "ops"
+
+
+@needs_helm
+def test_common_labels_cannot_replace_those_of_the_chart() -> None:
+    with pytest.raises(HelmFailed, match="commonLabels"):
+        render_chart({"commonLabels": {"app.kubernetes.io/name": "x"}})
 
 
 @needs_helm

@@ -15,7 +15,7 @@ from airflow_provider_spark_operator.cli.controller.diagnosis.drivers import DRI
 from airflow_provider_spark_operator.cli.controller.diagnosis.finding import Finding, Status, print_findings
 from airflow_provider_spark_operator.crds import build_custom_resource_definitions
 from airflow_provider_spark_operator.crds.definitions import find_part
-from local_kubernetes.api.kinds.kinds import PODS, RESOURCE_QUOTAS, SERVICE_ACCOUNTS, Kind
+from local_kubernetes.api.kinds.kinds import NETWORK_POLICIES, PODS, RESOURCE_QUOTAS, SERVICE_ACCOUNTS, Kind
 from tests.cluster import NAMESPACE, Cluster, stay_submitted
 from tests.hooks.clouds.loopback import Answer, Asked, serve
 from tests.kube.scripted_api import build_kubeconfig
@@ -128,6 +128,29 @@ def test_two_controllers_are_a_warning(scripted_cluster: Cluster, capsys: pytest
     assert check["status"] == "warning"
     assert "the Apache operator in namespace default" in check["result"]
     assert "spark-operator reconcile in namespace default" in check["result"]
+
+
+@pytest.mark.parametrize(
+    ("selector", "is_suggested"), [(None, True), ({"app": "other"}, True), ({"app": "controller"}, False), ({}, False)]
+)
+def test_network_policy_is_suggested_if_none_selects_the_controller(
+    scripted_cluster: Cluster,
+    capsys: pytest.CaptureFixture[str],
+    selector: dict[str, str] | None,
+    is_suggested: bool,
+) -> None:
+    create(scripted_cluster, SERVICE_ACCOUNTS, "spark")
+    create_controller(scripted_cluster, "b", {"app": "controller"}, "reconcile", "--all-namespaces")
+    if selector is not None:
+        spec = {"podSelector": {"matchLabels": selector} if selector else {}}
+        create(scripted_cluster, NETWORK_POLICIES, "limits", "default", apiVersion="networking.k8s.io/v1", spec=spec)
+    code, checks = diagnose(capsys)
+    assert code == ExitCode.SUCCESS
+    found = checks.get("network policy of the controller")
+    assert (found is not None) is is_suggested
+    if found:
+        assert found["result"] == "no NetworkPolicy limits the traffic of spark-operator reconcile in namespace default"
+        assert "networkPolicy.enabled=true" in found["fix"]
 
 
 def test_new_application_without_status_is_no_failure(

@@ -14,7 +14,7 @@ from ....core.verdict.holds import find_held_application
 from ....core.verdict.obstacles import find_missing_status
 from ....kube.client import KubeClient
 from ....kube.errors import Forbidden, KubeError, NotFound
-from ....kube.resources import LEASES, PODS, ResourceType
+from ....kube.resources import LEASES, NETWORK_POLICIES, PODS, ResourceType
 from ...base.ages import format_age
 from .finding import Finding, Status, report_error
 
@@ -64,7 +64,33 @@ async def check_controllers(
         except KubeError as error:
             evidence.unknown.append(report_error("", error).result)
         findings.append(_judge(kind, namespace, evidence))
+    return findings + await _suggest_network_policies(client, pods)
+
+
+async def _suggest_network_policies(client: KubeClient, pods: Iterable[JsonObject]) -> list[Finding]:
+    """Suggest a NetworkPolicy for the controllers of this package that have none.
+
+    A namespace whose NetworkPolicies the client may not list yields nothing: applications do not need them.
+    """
+    findings = []
+    own = [pod for pod in pods if _find_operator(pod) == OWN_CONTROLLER]
+    for namespace in sorted({pod["metadata"]["namespace"] for pod in own}):
+        try:
+            policies = (await client.list(NETWORK_POLICIES, namespace)).items
+        except KubeError:
+            continue
+        here = [pod for pod in own if pod["metadata"]["namespace"] == namespace]
+        if not all(any(_may_select(policy, pod) for policy in policies) for pod in here):
+            result = f"no NetworkPolicy limits the traffic of {OWN_CONTROLLER} in namespace {namespace}"
+            fix = "Set networkPolicy.enabled=true in the values of the chart"
+            findings.append(Finding("network policy of the controller", Status.WARNING, result, fix))
     return findings
+
+
+def _may_select(policy: Mapping[str, Any], pod: Mapping[str, Any]) -> bool:
+    """Return whether a NetworkPolicy selects a pod, whatever its matchExpressions are."""
+    wanted = (policy["spec"].get("podSelector") or {}).get("matchLabels") or {}
+    return wanted.items() <= (pod["metadata"].get("labels") or {}).items()
 
 
 def _judge(kind: ResourceType, namespace: str, evidence: _Evidence) -> Finding:
