@@ -1,6 +1,7 @@
 """A DAG in Airflow's own scheduler and triggerer processes. A script changes the states of the applications."""
 
 import asyncio
+import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -63,6 +64,12 @@ async def test_real_triggerer_resumes_operators_and_sensor(cluster: Cluster, tmp
     assert "exit code 3" in read_failure(find_log(tmp_path / "airflow", "deferred", "bad"))
     triggers = list((tmp_path / "airflow" / "logs").rglob("attempt=*.log.trigger.*.log"))
     assert {_get_task(path) for path in triggers} == {"good", "bad", "seen"}
+    texts = {text for path in triggers for text in _list_event_texts(path)}
+    assert texts == {
+        "SparkApplication jobs/good ended: Succeeded",
+        "SparkApplication jobs/bad ended: Failed (DriverFailed)",
+        "SparkApplication jobs/good reached: Succeeded",
+    }
 
 
 async def _read_final_states(
@@ -83,6 +90,13 @@ async def _read_final_states(
             states = report
             on_report(states)
         return states
+
+
+def _list_event_texts(path: Path) -> list[str]:
+    """Return the texts of the events in the log of a trigger, without the durations of the applications."""
+    entries = [json.loads(line) for line in path.read_text().splitlines()]
+    fired = [entry["result"] for entry in entries if entry.get("event") == "Trigger fired event"]
+    return [text.partition(" after ")[0] for text in fired]
 
 
 def _get_task(path: Path) -> str:
