@@ -45,6 +45,7 @@ COMMANDS: dict[str, tuple[Sequence[str], ExitCode]] = {
     "list": (["list"], ExitCode.SUCCESS),
     "status": (["status", "run"], ExitCode.SUCCESS),
     "describe": (["describe", "run"], ExitCode.SUCCESS),
+    "compare": (["compare", "run", "run"], ExitCode.SUCCESS),
     "events": (["events", "run"], ExitCode.SUCCESS),
     "timeline": (["timeline", "run"], ExitCode.SUCCESS),
     "top": (["top"], ExitCode.SUCCESS),
@@ -157,7 +158,7 @@ def test_table_has_each_verb_of_a_cluster() -> None:
     with_cluster = {
         verb.name for verb in VERBS if verb.section in (Section.APPLICATIONS, Section.CLUSTERS, Section.CONTROLLER)
     }
-    with_cluster = (with_cluster | {"diff"}) - {"crds"}
+    with_cluster = (with_cluster | {"diff"}) - {"crds", "roles"}
     assert with_cluster == COMMANDS.keys() | OTHERS
     assert with_cluster - {"doctor", "reconcile"} == TABLE.keys()
 

@@ -66,6 +66,12 @@ def describe_message(summary: ApplicationSummary) -> str:
     return "" if summary.progress.phase is Phase.RUNNING and _COUNT in message else message
 
 
+def describe_executors(summary: ApplicationSummary) -> str:
+    """Return the number of executors, and why a running application has none."""
+    absence = summary.executors.absence if summary.progress.phase is Phase.RUNNING else ""
+    return f"{summary.executors} ({absence})" if absence else str(summary.executors)
+
+
 def format_optional(duration: timedelta | None) -> str:
     """Return a duration; empty if it is unknown."""
     return "" if duration is None else format_duration(duration)

@@ -1,28 +1,18 @@
 """`spark-operator describe`: everything that the cluster knows about one application."""
 
 from collections.abc import Sequence
-from contextlib import suppress
-from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
 from ...core.dialects.dialect import dialect_of
 from ...core.dialects.progress import Phase
-from ...core.kubernetes.json_object import JsonObject
-from ...core.kubernetes.names import ROLE_DRIVER
 from ...core.kubernetes.pods import get_object, get_status, get_text, list_objects
 from ...core.kubernetes.times import format_duration
-from ...core.log.driver_log import clean_line, redact
-from ...core.report.executors import select_pods
-from ...core.report.recorded_cause import find_recorded_cause
+from ...core.log.driver_log import redact
 from ...core.report.summary import ApplicationSummary, read_task
-from ...core.report.timeline import Timeline, build_timeline
+from ...core.report.timeline import Timeline
 from ...core.report.timeline_rows import number_missing
 from ...core.verdict.verdict import FailureKind, Outcome, Verdict
-from ...follow.access.snapshot import Snapshot, read_snapshot
-from ...follow.ending.end import EndUnknown, find_final_progress_with_pods, judge_end
-from ...follow.ending.evidence import Evidence, gather_evidence
-from ...follow.narration.obstacles import describe_wait
 from ...kube.client import KubeClient
 from ...kube.connection import ClusterAccess
 from ..base.cluster_client import run_with_client
@@ -30,10 +20,22 @@ from ..base.errors import CommandError, print_error
 from ..base.exit_codes import ExitCode
 from ..base.program_name import format_command
 from ..base.styles import style_state
-from ..options.options import Context, DagId, Kubeconfig, Namespace, OptionalName, RunId, TaskId
+from ..options.options import (
+    Context,
+    DagId,
+    Kubeconfig,
+    Namespace,
+    OptionalName,
+    ReportFormat,
+    ReportOutput,
+    RunId,
+    TaskId,
+)
 from ..options.task_filter import TaskFilter
+from ..output.output import format_value
 from ..output.section_printer import SectionPrinter
-from .application_columns import describe_message, describe_outcome, describe_state, format_optional
+from .application_columns import describe_executors, describe_message, describe_outcome, describe_state, format_optional
+from .description import Description, build_document, read_description
 from .event_rows import TITLES, build_event_row, style_type
 from .named_applications import format_name, list_applications
 
@@ -41,21 +43,15 @@ EXAMPLES = """
 # Why did the application fail?
 spark-operator describe pi
 
+# Whether a retry can help, for a script
+spark-operator describe pi -o json | jq .verdict.retryWorthy
+
 # Why did the last run of a task of Airflow fail?
 spark-operator describe --dag sales --task load
 """
 
 _MAX_ROWS: Final = 20
-
-
-@dataclass(frozen=True)
-class _Report:
-    snapshot: Snapshot
-    timeline: Timeline
-    verdict: Verdict
-    evidence: Evidence | None
-    wait: str | None
-    now: datetime
+_LOST: Final = "not known: no pod or Event shows them"
 
 
 def run(
@@ -63,6 +59,7 @@ def run(
     dag: DagId = None,
     task: TaskId = None,
     run: RunId = None,
+    output: ReportOutput = ReportFormat.TEXT,
     namespace: Namespace = None,
     context: Context = None,
     kubeconfig: Kubeconfig = None,
@@ -72,34 +69,24 @@ def run(
     Without a name, the options of the task select the newest application that the task has submitted.
 
     If the application failed, the description contains the cause and the last lines of the driver's log. If you lack a
-    permission, the command leaves out the section that needs it, and names the permission.
+    permission, the command leaves out the section that needs it, and names the permission. JSON has the same content.
     """
     wanted = TaskFilter(dag, task, run)
     if bool(name) is bool(wanted):
         raise CommandError("give either the name of an application, or --dag, --task and --run", ExitCode.INVALID)
     access = ClusterAccess(kubeconfig=kubeconfig, context=context, namespace=namespace)
-    return run_with_client(access, lambda client: _describe(client, name, wanted))
+    return run_with_client(access, lambda client: _describe(client, name, wanted, output))
 
 
-async def _describe(client: KubeClient, name: str | None, wanted: TaskFilter) -> ExitCode:
-    snapshot = await read_snapshot(client, name or await _find_newest(client, wanted))
-    now = client.get_time()
-    timeline = build_timeline(snapshot.resource, now, all_pods=snapshot.pods, events=snapshot.events or ())
-    verdict, evidence = timeline.summary.verdict, None
-    if verdict.outcome is Outcome.FAILED or timeline.summary.ended:
-        evidence = await gather_evidence(client, snapshot.reference, snapshot.progress, with_events=False)
-        evidence = replace(
-            evidence, events=_list_warnings(snapshot.events or (), timeline.summary.progress.driver_name)
-        )
-        with suppress(EndUnknown):  # the snapshot reports the missing permission
-            seen = await find_final_progress_with_pods(client, snapshot.reference, snapshot.resource)
-            verdict = judge_end(seen, evidence) if seen is not None else verdict
-    resume = f"run {format_command('resume', snapshot.reference.name, snapshot.reference.namespace)}"
-    wait = await describe_wait(client, snapshot.reference, snapshot.resource, resume)
-    _print(_Report(snapshot, timeline, verdict, evidence, wait, now))
-    for error in snapshot.refusals:
+async def _describe(client: KubeClient, name: str | None, wanted: TaskFilter, output: ReportFormat) -> ExitCode:
+    description = await read_description(client, name or await _find_newest(client, wanted))
+    if output is ReportFormat.JSON:
+        print(format_value(build_document(description), output), end="")
+    else:
+        _print(description)
+    for error in description.snapshot.refusals:
         print_error(str(error))
-    return ExitCode.API_FAILED if snapshot.refusals else ExitCode.SUCCESS
+    return ExitCode.API_FAILED if description.snapshot.refusals else ExitCode.SUCCESS
 
 
 async def _find_newest(client: KubeClient, wanted: TaskFilter) -> str:
@@ -117,7 +104,7 @@ async def _find_newest(client: KubeClient, wanted: TaskFilter) -> str:
     return format_name(reference)
 
 
-def _print(report: _Report) -> None:
+def _print(report: Description) -> None:
     printer = SectionPrinter()
     _print_summary(printer, report)
     _print_attempts(printer, report.timeline)
@@ -135,7 +122,7 @@ def _print(report: _Report) -> None:
         )
 
 
-def _print_summary(printer: SectionPrinter, report: _Report) -> None:
+def _print_summary(printer: SectionPrinter, report: Description) -> None:
     summary, verdict, resource = report.timeline.summary, report.verdict, report.snapshot.resource
     is_failed = verdict.outcome is Outcome.FAILED
     spec = get_object(resource.get("spec"))
@@ -150,23 +137,20 @@ def _print_summary(printer: SectionPrinter, report: _Report) -> None:
         ("Message", describe_message(summary)),
         ("Outcome", outcome),
         ("Verdict", "" if verdict.outcome is Outcome.WAITING else verdict.sentence),
-        ("Cause", _find_cause(report.evidence) if report.evidence and verdict.has_cause_in_log else ""),
+        ("Cause", report.cause),
         ("Waiting", report.wait or ""),
         ("Retry", _describe_retry(verdict) if is_failed else ""),
         ("Attempts", str(summary.attempts)),
-        (
-            "Executors",
-            "not known: no pod or Event shows them" if report.timeline.has_lost_executors else str(summary.executors),
-        ),
+        ("Executors", _LOST if report.timeline.has_lost_executors else describe_executors(summary)),
         ("Created", _format_time(summary.created, report.now)),
         ("Ended", _format_time(summary.ended, report.now)),
         ("Duration", format_optional(summary.duration)),
         ("Suspended", "yes" if summary.is_suspended else ""),
         ("Queue", summary.queue),
         ("Application", _describe_program(spec)),
-        ("Image", _read_image(report)),
+        ("Image", report.image),
         ("Application id", summary.progress.application_id or ""),
-        ("Driver pod", _find_driver(report)),
+        ("Driver pod", report.driver),
         ("Spark UI", _describe_ui(report)),
     ]
     styles = {"State": style_state(summary.state), "Outcome": style_state(str(verdict.outcome)), "Cause": "red"}
@@ -188,7 +172,7 @@ def _print_attempts(printer: SectionPrinter, timeline: Timeline) -> None:
     printer.print_table(titles, rows, {"STATE": style_state})
 
 
-def _print_executors(printer: SectionPrinter, report: _Report) -> None:
+def _print_executors(printer: SectionPrinter, report: Description) -> None:
     spans = report.timeline.executors
     if not spans:
         return
@@ -207,8 +191,8 @@ def _print_executors(printer: SectionPrinter, report: _Report) -> None:
     _print_rows(printer, ("NAME", "STATE", "AT", "LASTED", "DETAIL"), rows, len(spans))
 
 
-def _print_conditions(printer: SectionPrinter, report: _Report) -> None:
-    drivers = _list_drivers(report)
+def _print_conditions(printer: SectionPrinter, report: Description) -> None:
+    drivers = report.drivers
     conditions = list_objects(get_status(drivers[-1]).get("conditions")) if drivers else []
     if not conditions:
         return
@@ -227,20 +211,7 @@ def _print_rows(printer: SectionPrinter, titles: Sequence[str], rows: Sequence[S
     printer.print_table(titles, rows, {"TYPE": style_type, "STATE": style_state})
 
 
-def _list_drivers(report: _Report) -> list[dict[str, object]]:
-    found = select_pods(report.snapshot.resource, report.snapshot.pods or (), ROLE_DRIVER)
-    return sorted(map(dict, found), key=lambda pod: get_text(get_object(pod.get("metadata")).get("creationTimestamp")))
-
-
-def _find_driver(report: _Report) -> str:
-    """Return the name of the driver pod of the latest attempt; empty if the pod does not exist."""
-    driver, pods = report.timeline.summary.progress.driver_name or "", report.snapshot.pods
-    if pods is None or any(get_text(get_object(pod.get("metadata")).get("name")) == driver for pod in pods):
-        return driver
-    return ""
-
-
-def _describe_ui(report: _Report) -> str:
+def _describe_ui(report: Description) -> str:
     """Return the URL of the Spark UI, or the command that shows it; empty if the driver does not run."""
     resource = report.snapshot.resource
     if url := dialect_of(resource.get("apiVersion")).read_ui_url(resource):
@@ -250,13 +221,6 @@ def _describe_ui(report: _Report) -> str:
     return format_command("forward", report.snapshot.reference.name, report.snapshot.reference.namespace)
 
 
-def _list_warnings(events: Sequence[JsonObject], pod: str | None) -> tuple[str, ...]:
-    """Return the warnings about a pod, oldest first."""
-    about = (event for event in events if get_object(event.get("involvedObject")).get("name") == pod)
-    warnings = (event for event in about if event.get("type") == "Warning")
-    return tuple(clean_line(f"{event.get('reason')}: {event.get('message')}") for event in warnings)
-
-
 def _describe_retry(verdict: Verdict) -> str:
     """Return what a retry would do after a failure."""
     if not verdict.retry_worthy:
@@ -264,11 +228,6 @@ def _describe_retry(verdict: Verdict) -> str:
     if verdict.failure_kind is FailureKind.APPLICATION:
         return "would run the same program again, and helps only if the cause was temporary"
     return "can succeed: the program did not cause the failure"
-
-
-def _find_cause(evidence: Evidence) -> str:
-    """Return the cause in the log of the driver, or in its last lines if only the status still contains them."""
-    return redact(evidence.cause or find_recorded_cause(evidence.log_lines) or "")
 
 
 def _describe_task(summary: ApplicationSummary) -> str:
@@ -291,17 +250,6 @@ def _describe_program(spec: object) -> str:
     arguments = fields.get("driverArgs") or fields.get("arguments")
     words += [str(word) for word in arguments] if isinstance(arguments, list) else []
     return redact(" ".join(word for word in words if word))
-
-
-def _read_image(report: _Report) -> str:
-    for pod in reversed(_list_drivers(report)):
-        for container in list_objects(get_object(pod.get("spec")).get("containers")):
-            if image := get_text(container.get("image")):
-                return image
-    resource = report.snapshot.resource
-    properties = dialect_of(resource.get("apiVersion")).read_properties(resource)
-    spec = get_object(resource.get("spec"))
-    return get_text(spec.get("image")) or get_text(properties.get("spark.kubernetes.container.image"))
 
 
 def _format_labels(resource: dict[str, object]) -> str:

@@ -22,7 +22,7 @@ from ..base.exit_codes import ExitCode
 from ..base.program_name import format_command
 from ..options.options import TEXT, ApplicationName, Context, Kubeconfig, Namespace, TextOutput
 from ..output.output import clean_cell, print_resource
-from .application_columns import describe_message, describe_outcome, describe_state
+from .application_columns import describe_executors, describe_message, describe_outcome, describe_state
 
 EXAMPLES = """
 # The state of an application in the current namespace
@@ -97,7 +97,7 @@ def _describe(summary: ApplicationSummary) -> str:
     outcome = describe_outcome(summary)
     parts = [describe_state(summary), outcome, f"attempt {summary.attempts}" if summary.attempts else ""]
     if summary.verdict.outcome is Outcome.WAITING:
-        parts.append(f"executors {summary.executors}")
+        parts.append(f"executors {describe_executors(summary)}")
     if summary.duration is not None:
         parts.append(f"{'lasted' if outcome else 'for'} {format_duration(summary.duration)}")
     if summary.is_suspended and not summary.is_held:

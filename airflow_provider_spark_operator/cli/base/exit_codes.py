@@ -25,9 +25,9 @@ MEANINGS = {
         "success. `status` also ends with 0 if the application failed, and `local status` also if no cluster runs"
     ),
     ExitCode.APPLICATION_FAILED: (
-        "the program failed (`wait`, `local run`, and `submit` and `restart` with --wait or --follow); the application "
-        "succeeded and never reached the state of `wait --for`; `reconcile --check` found resources of another "
-        "controller; or `diff` found a difference"
+        "the program of the application failed (`wait`, `local run`, and `submit` and `restart` with --wait or "
+        "--follow). In other verbs, an answer of no: `wait --for`: the application ended without this state; `diff`: "
+        "there is a difference; `reconcile --check`: other controllers manage resources"
     ),
     ExitCode.INVALID: "invalid input or usage",
     ExitCode.API_FAILED: (
@@ -36,8 +36,9 @@ MEANINGS = {
     ),
     ExitCode.TIMED_OUT: "timed out",
     ExitCode.INFRASTRUCTURE_FAILED: (
-        "infrastructure or scheduling failure, a local cluster that cannot run, a deleted application, a failed check "
-        "of `doctor` (but see code 3), an internal error, or the output could not be written"
+        "the cluster did not run the application to its end: a failure of the infrastructure or the scheduling, or a "
+        "deletion. Also: a local cluster cannot run, a check of `doctor` failed (3 if it is about the connection or "
+        "your permissions), the output could not be written, or an internal error"
     ),
     ExitCode.INTERRUPTED: (
         "interrupted (SIGINT, SIGTERM, SIGHUP). But `reconcile` and `local up` end with 0 after SIGTERM, and `forward` "

@@ -64,11 +64,15 @@ def build_kubeflow_tree() -> Field:
 
 def find_paths(tree: Field, name: str) -> Iterator[str]:
     """Yield the paths of all fields with this name, in upper or lower case, except those of Kubernetes types."""
-    for each, field in tree.list_fields().items():
-        if each.lower() == name.lower():
-            yield each
+    return (path for path, _ in list_paths(tree) if path.rpartition(".")[2].lower() == name.lower())
+
+
+def list_paths(tree: Field) -> Iterator[tuple[str, Field]]:
+    """Yield the path and the field of all fields, except those below Kubernetes types."""
+    for name, field in tree.list_fields().items():
+        yield name, field
         if not field.is_foreign:
-            yield from (f"{each}.{path}" for path in find_paths(field, name))
+            yield from ((f"{name}.{path}", inner) for path, inner in list_paths(field))
 
 
 def _list_model_fields(model: type[Model]) -> Fields:
@@ -145,6 +149,8 @@ def _list_kubeflow_fields(prefix: str) -> Fields:
             continue
         name, _, rest = path.removeprefix(prefix).partition(".")
         key = name.removesuffix("[]")
+        if rest and key in found:  # its fields are known
+            continue
         if rest:
             inner = _list_kubeflow_fields(f"{prefix}{name}.")
             type_name = "list of objects" if name.endswith("[]") else "object"

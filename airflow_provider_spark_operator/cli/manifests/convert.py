@@ -123,11 +123,13 @@ def _report(conversions: Sequence[SourceConversion], report: ReportFormat) -> No
     if report is ReportFormat.JSON:
         print(json.dumps([_to_json(each) for each in conversions], indent=2), file=sys.stderr)
         return
+    explained: set[FieldReport] = set()
     for each in conversions:
-        _report_text(each)
+        _report_text(each, explained)
 
 
-def _report_text(each: SourceConversion) -> None:
+def _report_text(each: SourceConversion, explained: set[FieldReport]) -> None:
+    """Print what became of a document. Fields that were added for a reason that is printed already share one line."""
     conversion = each.conversion
     place = f"{each.source}:{each.line}: {conversion.resource}"
     if conversion.status is Status.REFUSED:
@@ -139,11 +141,16 @@ def _report_text(each: SourceConversion) -> None:
         return
     counts = ", ".join(f"{conversion.count(outcome)} {outcome}" for outcome in Outcome)
     print_note(f"{place}: fields: {counts}")
-    rows = [field for field in conversion.fields if field.outcome is not Outcome.EXACT]
+    fields = [field for field in conversion.fields if field.outcome is not Outcome.EXACT]
+    rows = [field for field in fields if field.outcome is not Outcome.ADDED or field not in explained]
+    repeated = len(fields) - len(rows)
+    explained.update(rows)
     width = min(max((len(field.path) for field in rows), default=0), _WIDEST_PATH)
     for field in rows:
         line = f"{field.path:<{width}}  {field.outcome:<7}  {_describe(field)}"
         print(f"  {escape_controls(line)}", file=sys.stderr)
+    if repeated:
+        print(f"  {repeated} fields are added as in a document above, for the same reasons", file=sys.stderr)
     for note in conversion.notes:
         print(f"  note: {escape_controls(note)}", file=sys.stderr)
 

@@ -10,8 +10,9 @@ from ...core.dialects.kubeflow import GROUP, VERSIONS
 from ...core.kubernetes.names import DEFAULT_API_VERSION
 from ..base.errors import CommandError
 from ..base.exit_codes import ExitCode
-from ..files.field_tree import Field, build_kubeflow_tree, build_tree, find_paths
+from ..files.field_tree import Field, build_kubeflow_tree, build_tree, find_paths, list_paths
 from ..options.declaration import Parameter
+from ..submission.parameter_options import build_options
 
 EXAMPLES = """
 # The fields of a SparkApplication
@@ -19,6 +20,9 @@ spark-operator explain sparkapp
 
 # One field, with its type, default and allowed values
 spark-operator explain sparkapp.spec.deploymentMode
+
+# The fields and the options of `submit` that are about memory
+spark-operator explain memory
 
 # All fields of a SparkCluster
 spark-operator explain sparkcluster.spec --recursive
@@ -40,7 +44,7 @@ def run(
         Parameter(
             "FIELD",
             "KIND, KIND.PATH or PATH, for example sparkapp, sparkapp.spec.sparkConf or spec.sparkConf; a PATH "
-            "without a kind is a field of SparkApplication",
+            "without a kind is a field of SparkApplication; or a word to search for, for example memory",
             complete=lambda *_: [names[0] for names in _KINDS.values()],
         ),
     ],
@@ -51,11 +55,15 @@ def run(
 
     The command does not contact a cluster. The fields are those of `spark-operator crds`. For fields of Kubeflow's
     operator, the description names the corresponding field of spark.apache.org/v1.
+
+    A word that is not a field is searched for in the names and descriptions of fields, and in the options of `submit`.
     """
     kind, path = _split(field)
     if kubeflow and kind != "SparkApplication":
         raise CommandError(f"{kind}: Kubeflow's operator has no such kind", ExitCode.INVALID)
     tree = build_kubeflow_tree() if kubeflow else build_tree(kind)
+    if kind == "SparkApplication" and path == [field] and field not in tree.list_fields() and _search(tree, field):
+        return ExitCode.SUCCESS
     found = _find(tree, kind, path)
     print(f"KIND:     {kind}\nVERSION:  {f'{GROUP}/{VERSIONS[0]}' if kubeflow else DEFAULT_API_VERSION}\n")
     if path:
@@ -68,13 +76,37 @@ def run(
     return ExitCode.SUCCESS
 
 
+def _search(tree: Field, text: str) -> bool:
+    """Print the fields and options whose name or description contains all words. Return whether there are some."""
+    words = text.lower().split()
+
+    def contains(*texts: str) -> bool:
+        joined = " ".join(texts).lower()
+        return all(word in joined for word in words)
+
+    found = [(path, inner) for path, inner in list_paths(tree) if contains(path, inner.description)]
+    found.sort(key=lambda each: not contains(each[0]))
+    options = [each for name, each in build_options().items() if contains(name, each.help)]
+    if found:
+        print("FIELDS:")
+    for path, inner in found:
+        print(f"  {path} <{inner.type_name}>")
+        if inner.description:
+            print(_wrap(inner.description, "    "))
+    if options:
+        print("OPTIONS of `submit`:")
+    for each in options:
+        print(f"  {each.usage}", _wrap(each.help, "    "), sep="\n")
+    return bool(found or options)
+
+
 def _split(field: str) -> tuple[str, list[str]]:
     """Return the kind and the names of the path. Indexes and brackets of lists are left out.
 
     Raises:
         CommandError: There is no name.
     """
-    names = re.sub(r"\[\d*\]", "", field).strip(".").split(".")
+    names = re.sub(r"\[\d*\]", "", field.strip()).strip(".").split(".")
     if names == [""]:
         raise CommandError(f"{field!r} is not a field: write for example sparkapp.spec", ExitCode.INVALID)
     for kind, words in _KINDS.items():

@@ -132,7 +132,7 @@ spec:
 
   # Properties of Spark. All values are strings.
   sparkConf:
-    spark.kubernetes.container.image: "apache/spark:4.3.0"
+    spark.kubernetes.container.image: "spark:4.3.0"
     # The service account of the driver. It needs the permission to create pods.
     spark.kubernetes.authenticate.driver.serviceAccountName: "spark"
     spark.driver.memory: "1g"
@@ -168,7 +168,7 @@ spec:
   arguments: ["10"]
   mode: cluster
 
-  image: apache/spark:4.3.0
+  image: spark:4.3.0
   sparkVersion: "4.3.0"
 
   driver:
@@ -210,7 +210,7 @@ from airflow_provider_spark_operator.operators.spark_application import SparkApp
 with DAG("DAG_ID", schedule="@daily", start_date=datetime(2026, 1, 1), catchup=False) as dag:
     SparkApplicationOperator(
         task_id="pi",
-{_EXAMPLE}        image="apache/spark:4.3.0",
+{_EXAMPLE}        image="spark:4.3.0",
         # It needs the permission to create pods.
         service_account="spark",
         executor_instances=2,

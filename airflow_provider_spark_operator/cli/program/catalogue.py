@@ -98,6 +98,7 @@ VERBS = (
     Verb("list", "list applications", Section.APPLICATIONS),
     Verb("status", "show the state of an application in one line", Section.APPLICATIONS),
     Verb("describe", "describe an application: verdict, states, executors, Events and log", Section.APPLICATIONS),
+    Verb("compare", "show two applications side by side", Section.APPLICATIONS),
     Verb("events", "list the Kubernetes Events of an application and its pods", Section.APPLICATIONS),
     Verb("timeline", "show the states and executors of an application over time", Section.APPLICATIONS),
     Verb("top", "show the cores and the memory of applications", Section.APPLICATIONS),

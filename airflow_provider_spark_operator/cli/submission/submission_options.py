@@ -131,8 +131,8 @@ KeepFailedDriver: TypeAlias = Annotated[
     str,
     Parameter(
         "--keep-failed-driver DURATION",
-        "keep the driver pod this long after the application fails; 0 means the default of the operator in the "
-        "cluster. The option has no effect if the manifest or --keep-driver sets how long the pod is kept",
+        "keep the driver pod this long after a failure, so that its log can be read; 0: as long as the operator does "
+        "by default. --keep-driver and the fields of the manifest for this time take precedence",
         check=check_duration,
         panel=Panel.LIFECYCLE,
     ),

@@ -17,10 +17,21 @@ class ExecutorNumbers:
     Attributes:
         running: Executors that run. None if unknown.
         wanted: Executors with which the application starts. 0 if the number is not fixed.
+        starting: Executors whose pods wait for their start. None if the pods were not read.
     """
 
     running: int | None
     wanted: int
+    starting: int | None = None
+
+    @property
+    def absence(self) -> str:
+        """Why no executor of a running driver runs, in words; empty if one does, or if the reason is unknown."""
+        if self.running != 0 or self.starting is None:
+            return ""
+        if self.starting:
+            return f"the driver runs, and {self.starting} {'is' if self.starting == 1 else 'are'} starting"
+        return "the driver runs, and has requested none yet or released all"
 
     def __str__(self) -> str:
         """Return `<running>/<wanted>`, with `?` for an unknown number."""
@@ -42,8 +53,9 @@ def count_executors(
     dialect = dialect_of(resource.get("apiVersion"))
     wanted = dialect.count_wanted_executors(resource)
     if all_pods is not None:
-        running = sum(_is_running(pod) for pod in select_executors(resource, all_pods, seen.application_id))
-        return ExecutorNumbers(running, wanted)
+        executors = select_executors(resource, all_pods, seen.application_id)
+        starting = sum(pods.is_pending(pods.get_status(pod)) for pod in executors)
+        return ExecutorNumbers(sum(map(_is_running, executors)), wanted, starting)
     states = dialect.read_executor_states(resource)
     if states or seen.phase is not Phase.RUNNING:
         return ExecutorNumbers(sum(state is ExecutorState.RUNNING for state in states.values()), wanted)

@@ -32,10 +32,6 @@ RECHECK_INTERVAL = timedelta(seconds=30)
 # A Lease is read once for all resources that are checked within this time.
 _LEASE_LIFETIME = timedelta(seconds=5)
 REPORT_SECONDS = 2.0
-_REPORT = (
-    "%s: %d managed by this controller; %d managed by other controllers and not yet checked; "
-    "%d managed by other controllers that may be running, so this controller leaves them alone"
-)
 
 
 class ManagedElsewhere(Exception):
@@ -82,6 +78,15 @@ class ClaimCounts:
     claimed: int
     waiting: int
     left_alone: int
+
+    def __str__(self) -> str:
+        """Return the numbers for the log, without those of other controllers that are 0."""
+        others = {
+            "belong to other controllers, and this controller checks whether it may claim them": self.waiting,
+            "are left alone, because other controllers that may be running manage them": self.left_alone,
+        }
+        parts = [f"this controller manages {self.claimed}", *(f"{n} {what}" for what, n in others.items() if n)]
+        return "; ".join(parts)
 
 
 class Claims:
@@ -243,7 +248,7 @@ async def report_claims(counts: Mapping[str, Callable[[], ClaimCounts]]) -> None
             others = found.waiting, found.left_alone
             if reported.get(kind) != others:
                 reported[kind] = others
-                logger.info(_REPORT, kind, found.claimed, *others)
+                logger.info("%s: %s", kind, found)
 
 
 def _name(owner: str | None) -> str:

@@ -39,6 +39,7 @@ COMMANDS = {
     "list": "list",
     "status": "status new",
     "describe": "describe new",
+    "compare": "compare new new",
     "events": "events new",
     "timeline": "timeline new",
     "top": "top",

@@ -38,6 +38,15 @@ def test_documents_are_printed_and_the_report_goes_to_stderr(
     assert "ConfigMap settings: passed through unchanged" in captured.err
 
 
+def test_reasons_of_added_fields_are_printed_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = write(tmp_path / "app.yaml", *(build_document(name) for name in "abc"))
+    assert main(["convert", file]) == ExitCode.SUCCESS
+    lines = capsys.readouterr().err.splitlines()
+    added = [line for line in lines if " added  " in line]
+    assert len(added) == len(set(added)) == 8
+    assert lines.count("  8 fields are added as in a document above, for the same reasons") == 2
+
+
 def test_standard_input_and_json(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     text = json.dumps({"apiVersion": "v1", "kind": "List", "items": [build_document("a"), build_document("b")]})
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text.encode())))

@@ -57,7 +57,7 @@ def test_kubeflow_field_has_its_translation(capsys: pytest.CaptureFixture[str]) 
         (["spec.sparkVersion"], "did you mean spec.runtimeVersions.sparkVersion?"),
         (["sparkapp.spec.SPARKCONF"], "did you mean spec.sparkConf?"),
         (["sparkapp.spec.driverSpec.podTemplateSpec.spec.nodeSelectr"], "podTemplateSpec.spec.nodeSelector?"),
-        (["fly"], "must be one of apiVersion, kind, metadata, spec, status"),
+        (["xyzzy"], "must be one of apiVersion, kind, metadata, spec, status"),
         (["sparkapp.kind.x"], "it has no fields"),
         (["sparkcluster.spec", "--kubeflow"], "Kubeflow's operator has no such kind"),
     ],
@@ -70,6 +70,30 @@ def test_unknown_field_is_invalid_with_a_suggestion(
     captured = capsys.readouterr()
     assert captured.out == ""
     assert sentence in captured.err
+
+
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [
+        (["memory"], "  --executor-memory SIZE"),
+        (["MAIN CLASS"], "  --main-class CLASS"),
+        (["ttlAfterStopMillis"], "  spec.applicationTolerations.ttlAfterStopMillis <integer>"),
+        (["driver memory", "--kubeflow"], "  spec.driver.memory <string>"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_word_that_is_not_a_field_is_searched_for(
+    words: list[str], found: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert found in explain(capsys, *words).splitlines()
+
+
+def test_search_shows_names_before_descriptions(capsys: pytest.CaptureFixture[str]) -> None:
+    lines = explain(capsys, "timeout").splitlines()
+    paths = [line for line in lines if line.startswith("  spec.")]
+    with_name = ["timeout" in path.lower() for path in paths]
+    assert with_name == sorted(with_name, reverse=True)
+    assert len(set(with_name)) == 2
 
 
 @pytest.mark.parametrize("kind", ["SparkApplication", "SparkCluster"])

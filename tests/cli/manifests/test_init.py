@@ -1,3 +1,4 @@
+import re
 import runpy
 from pathlib import Path
 
@@ -22,6 +23,13 @@ def test_written_manifest_is_valid_without_warnings(
     assert (captured.out, captured.err) == ("", f"spark-operator: wrote {file}\n")
     assert yaml.safe_load(file.read_text())["metadata"] == {"name": "on"}
     assert main(["validate", "--strict", str(file)]) == ExitCode.SUCCESS
+
+
+def test_image_is_that_of_the_tutorial() -> None:
+    tutorial = Path(__file__).parents[3] / "docs" / "get-started" / "tutorial.md"
+    documented = set(re.findall(r'image="([^"]+)"', tutorial.read_text()))
+    starters = "".join((init.APACHE, init.KUBEFLOW, init.DAG, init.KUBEFLOW_DAG))
+    assert set(re.findall(r"""\S*spark:[\d.]+""", starters.replace('"', " "))) == documented
 
 
 def test_printed_manifest_renders(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -25,6 +25,8 @@ COMMANDS = {
     "list": "list -o wide",
     "status": "status pi",
     "describe": "describe pi",
+    "compare": "compare pi pi",
+    "roles": "roles",
     "events": "events pi",
     "timeline": "timeline pi",
     "top": "top",

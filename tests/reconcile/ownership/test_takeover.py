@@ -138,12 +138,13 @@ async def test_claims_are_logged_once_until_others_change(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(claims, "REPORT_SECONDS", 0)
-    counts = [ClaimCounts(1, 2, 0), ClaimCounts(2, 2, 0), ClaimCounts(3, 0, 1)]
+    counts = [ClaimCounts(1, 2, 0), ClaimCounts(2, 2, 0), ClaimCounts(3, 0, 1), ClaimCounts(4, 0, 0)]
     with caplog.at_level(logging.INFO), pytest.raises(IndexError):
         await report_claims({KIND: lambda: counts.pop(0)})
     assert [record.getMessage() for record in caplog.records] == [
-        "SparkApplication: 1 managed by this controller; 2 managed by other controllers and not yet checked; "
-        "0 managed by other controllers that may be running, so this controller leaves them alone",
-        "SparkApplication: 3 managed by this controller; 0 managed by other controllers and not yet checked; "
-        "1 managed by other controllers that may be running, so this controller leaves them alone",
+        "SparkApplication: this controller manages 1; 2 belong to other controllers, and this controller checks "
+        "whether it may claim them",
+        "SparkApplication: this controller manages 3; 1 are left alone, because other controllers that may be running "
+        "manage them",
+        "SparkApplication: this controller manages 4",
     ]

@@ -1,0 +1,159 @@
+"""`spark-operator compare`: show two applications side by side."""
+
+import asyncio
+import json
+from collections.abc import Iterator, Mapping
+from datetime import timedelta
+from typing import Annotated, Final
+
+from ...core.convert.document import convert_document
+from ...core.dialects.progress import ExecutorState
+from ...core.kubernetes.manifest import build_manifest
+from ...core.kubernetes.times import format_duration
+from ...core.log.driver_log import redact
+from ...core.states.states import RUNNING
+from ...kube.client import KubeClient
+from ...kube.connection import ClusterAccess
+from ..base.cluster_client import run_with_client
+from ..base.errors import print_error
+from ..base.exit_codes import ExitCode
+from ..base.object_names import require_application
+from ..options.assignment import format_path
+from ..options.completers import complete_applications
+from ..options.declaration import Parameter
+from ..options.options import Context, Kubeconfig, Namespace, ReportFormat, ReportOutput
+from ..output.output import format_value
+from ..output.section_printer import SectionPrinter
+from .application_columns import describe_outcome, format_optional
+from .description import Description, build_document, read_description
+
+EXAMPLES = """
+# Why was the second run slower?
+spark-operator compare pi report
+
+# The fields whose values differ, for a script
+spark-operator compare pi report -o json | jq .differences
+"""
+
+_TITLES: Final = ("", "FIRST", "SECOND")
+_MISSING: Final = "-"
+
+
+def _declare(which: str) -> Parameter:
+    return Parameter(f"{which.upper()}", f"name of the {which} application", require_application, complete_applications)
+
+
+def run(
+    first: Annotated[str, _declare("first")],
+    second: Annotated[str, _declare("second")],
+    output: ReportOutput = ReportFormat.TEXT,
+    namespace: Namespace = None,
+    context: Context = None,
+    kubeconfig: Kubeconfig = None,
+) -> ExitCode:
+    """Show two applications side by side: outcome, durations, states, executors, and the fields that differ.
+
+    The paths of fields are those of --set. If the applications have different API groups, that of Kubeflow's operator
+    is converted first. The exit code does not depend on the result.
+    """
+    access = ClusterAccess(kubeconfig=kubeconfig, context=context, namespace=namespace)
+    return run_with_client(access, lambda client: _compare(client, (first, second), output))
+
+
+async def _compare(client: KubeClient, names: tuple[str, str], output: ReportFormat) -> ExitCode:
+    both = await asyncio.gather(*(read_description(client, name) for name in names))
+    differences = list(_find_differences(*_read_specs(*both)))
+    if output is ReportFormat.JSON:
+        first, second = map(build_document, both)
+        fields = [{"path": path, "first": one, "second": other} for path, one, other in differences]
+        print(format_value({"first": first, "second": second, "differences": fields}, output), end="")
+    else:
+        _print(both, differences)
+    refusals = {str(error): error for one in both for error in one.snapshot.refusals}
+    for refusal in refusals:
+        print_error(refusal)
+    return ExitCode.API_FAILED if refusals else ExitCode.SUCCESS
+
+
+def _print(both: list[Description], differences: list[tuple[str, object, object]]) -> None:
+    printer = SectionPrinter()
+    printer.print_pairs([(title, _identify(one)) for title, one in zip(_TITLES[1:], both, strict=True)])
+    printer.print_heading("Runs")
+    columns = [_summarize(one) for one in both]
+    printer.print_table(_TITLES, [(title, *(column[title] for column in columns)) for title in columns[0]])
+    printer.print_heading("Time in each state")
+    times = [_measure_states(one) for one in both]
+    states = dict.fromkeys(state for each in times for state in each)
+    printer.print_table(_TITLES, [(state, *(each.get(state, _MISSING) for each in times)) for state in states])
+    printer.print_heading("Verdicts")
+    for one in both:
+        printer.print_lines([one.verdict.sentence, *([f"Cause: {one.cause}"] if one.cause else [])])
+    printer.print_heading("Fields that differ")
+    rows = [(path, _format(first), _format(second)) for path, first, second in differences]
+    if rows:
+        printer.print_table(("PATH", *_TITLES[1:]), rows)
+    else:
+        printer.print_lines(["none: both run the same specification"])
+
+
+def _identify(one: Description) -> str:
+    task = one.timeline.summary.task
+    return f"{one.timeline.summary.name}, run {task.run_id}" if task else one.timeline.summary.name
+
+
+def _summarize(one: Description) -> dict[str, str]:
+    """Return the row of each title."""
+    summary, timeline = one.timeline.summary, one.timeline
+    running = [s.begin for a in timeline.attempts[-1:] for s in a.states if s.apache_state in RUNNING and s.begin]
+    waited = running[0] - timeline.begin if running and timeline.begin else None
+    most = max((count for _, count in timeline.counts), default=0)
+    return {
+        "Created": f"{summary.created.astimezone():%Y-%m-%d %H:%M:%S %Z}" if summary.created else "",
+        "Outcome": describe_outcome(summary) or summary.state,
+        "Duration": format_optional(summary.duration),
+        "Until it ran": format_optional(waited),
+        "Attempts": str(summary.attempts),
+        "Executors requested": str(summary.executors.wanted or ""),
+        "Executors at once": "" if timeline.has_lost_executors else str(most),
+        "Executors that failed": str(sum(span.state is ExecutorState.FAILED for span in timeline.executors)),
+        "Image": one.image,
+    }
+
+
+def _measure_states(one: Description) -> dict[str, str]:
+    """Return how long the application was in each state, over all attempts that are known."""
+    seconds: dict[str, timedelta] = {}
+    for attempt in one.timeline.attempts:
+        for state in attempt.states:
+            end = state.end or (one.timeline.end if one.timeline.is_live else None)
+            if state.begin and end:
+                seconds[state.state] = seconds.get(state.state, timedelta()) + (end - state.begin)
+    return {state: format_duration(lasted) for state, lasted in seconds.items()}
+
+
+def _read_specs(first: Description, second: Description) -> tuple[object, object]:
+    resources = [build_manifest(one.snapshot.resource) for one in (first, second)]
+    if len({str(one["apiVersion"]).partition("/")[0] for one in resources}) > 1:
+        resources = [convert_document(one)[0].document or one for one in resources]
+    return resources[0].get("spec"), resources[1].get("spec")
+
+
+def _find_differences(
+    first: object, second: object, path: tuple[str | int, ...] = ("spec",)
+) -> Iterator[tuple[str, object, object]]:
+    """Yield the path and both values of each field that differs; None for a field that is not set."""
+    if first == second:
+        return
+    if isinstance(first, Mapping | None) and isinstance(second, Mapping | None):
+        one, other = first or {}, second or {}
+        if one or other:
+            for key in dict.fromkeys([*one, *other]):
+                yield from _find_differences(one.get(key), other.get(key), (*path, key))
+            return
+    yield format_path(path), first, second
+
+
+def _format(value: object) -> str:
+    if value is None:
+        return _MISSING
+    return redact(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))

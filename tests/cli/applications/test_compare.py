@@ -1,0 +1,145 @@
+"""`spark-operator compare`, and the JSON of `describe`, with applications of both dialects."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from airflow_provider_spark_operator.cli import main
+from airflow_provider_spark_operator.cli.base.exit_codes import ExitCode
+from airflow_provider_spark_operator.core.dialects.dialect import KUBEFLOW
+from airflow_provider_spark_operator.core.report.executors import ExecutorNumbers
+from airflow_provider_spark_operator.testing.applications import Application, run_out_of_memory
+from tests.cluster import Cluster, run_on, stay_submitted, succeed
+
+MANIFEST = """
+apiVersion: spark.apache.org/v1
+kind: SparkApplication
+metadata: {name: pi}
+spec:
+  pyFiles: local:///opt/pi.py
+  runtimeVersions: {sparkVersion: "4.3.0"}
+  sparkConf: {spark.kubernetes.container.image: spark:4.3.0}
+"""
+
+
+async def fail_with_cause(application: Application) -> None:
+    application.start(executors=2)
+    application.log.write('Exception in thread "main" java.lang.IllegalStateException: no such table')
+    application.fail(exit_code=3)
+
+
+@pytest.fixture(params=["scripted_cluster", "kubeflow_cluster"])
+def cluster(request: pytest.FixtureRequest) -> Cluster:
+    """A cluster of each dialect."""
+    found: Cluster = request.getfixturevalue(request.param)
+    found.script = stay_submitted
+    return found
+
+
+def read_json(capsys: pytest.CaptureFixture[str], *words: str) -> Any:
+    assert main([*words, "-o", "json"]) == ExitCode.SUCCESS
+    return json.loads(capsys.readouterr().out)
+
+
+def create_pair(cluster: Cluster) -> None:
+    for name in ("slow", "fast"):
+        cluster.create(name)
+    cluster.play(succeed, "slow")
+    cluster.play(fail_with_cause, "fast")
+
+
+def test_runs_are_shown_side_by_side(cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
+    create_pair(cluster)
+    assert main(["compare", "slow", "fast"]) == ExitCode.SUCCESS
+    rows = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
+    assert "Outcome Succeeded Failed (application)" in rows
+    assert "Attempts 1 1" in rows
+    state = "SUBMITTED" if cluster.dialect is KUBEFLOW else "RunningHealthy"
+    assert any(row.startswith(f"{state} 0s") for row in rows)
+    assert "Cause: java.lang.IllegalStateException: no such table" in rows
+    assert "none: both run the same specification" in rows
+
+
+def test_fields_that_differ_have_the_paths_of_set(
+    scripted_cluster: Cluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    scripted_cluster.script = stay_submitted
+    manifest = tmp_path / "pi.yaml"
+    manifest.write_text(MANIFEST)
+    changed = ["--executor-memory", "4g", "--set", "spec.driverArgs=['100']"]
+    for name, options in (("slow", []), ("fast", changed)):
+        assert main(["submit", str(manifest), "--name", name, *options]) == ExitCode.SUCCESS
+    capsys.readouterr()
+    found = read_json(capsys, "compare", "slow", "fast")["differences"]
+    differences = {one["path"]: (one["first"], one["second"]) for one in found}
+    assert differences['spec.sparkConf["spark.executor.memory"]'] == (None, "4g")
+    assert differences["spec.driverArgs"] == (None, ["100"])
+
+
+def test_missing_application_is_an_error(scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
+    scripted_cluster.create("slow")
+    assert main(["compare", "slow", "fast"]) == ExitCode.API_FAILED
+    assert "fast" in capsys.readouterr().err
+
+
+def test_json_of_describe_has_the_verdict(cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
+    cluster.create("pi")
+    cluster.play(fail_with_cause, "pi")
+    found = read_json(capsys, "describe", "pi")
+    verdict = found["verdict"]
+    assert (verdict["outcome"], verdict["failureKind"], verdict["retryWorthy"]) == ("Failed", "application", True)
+    assert verdict["cause"] == "java.lang.IllegalStateException: no such table"
+    assert verdict["sentence"].lower().startswith("failed: ")
+    assert found["states"][-1]["state"] == found["state"]
+    assert isinstance(found["seconds"], float)
+    assert any("no such table" in line for line in found["log"])
+    assert found["task"] is None
+
+
+def test_json_of_describe_says_that_a_retry_cannot_help(cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
+    cluster.create("pi")
+    cluster.play(run_out_of_memory, "pi")
+    verdict = read_json(capsys, "describe", "pi")["verdict"]
+    assert (verdict["reason"], verdict["retryWorthy"]) == ("OOMKilled", False)
+
+
+def test_json_of_describe_has_no_verdict_on_a_retry_before_the_end(
+    cluster: Cluster, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cluster.script = run_on
+    cluster.create("pi")
+    cluster.wait_for_state("RUNNING" if cluster.dialect is KUBEFLOW else "RunningHealthy")
+    found = read_json(capsys, "describe", "pi")
+    assert (found["verdict"]["outcome"], found["verdict"]["retryWorthy"], found["ended"]) == ("Waiting", None, None)
+    assert found["executors"]["running"] == 2
+
+
+async def run_without_executors(application: Application) -> None:
+    application.start(executors=0)
+
+
+def test_running_application_without_executors_says_why(cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
+    cluster.create("pi")
+    cluster.play(run_without_executors, "pi")
+    why = "(the driver runs, and has requested none yet or released all)"
+    assert main(["status", "pi"]) == ExitCode.SUCCESS
+    assert why in capsys.readouterr().out
+    assert main(["describe", "pi"]) == ExitCode.SUCCESS
+    assert why in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("numbers", "absence"),
+    [
+        (ExecutorNumbers(0, 2, 2), "the driver runs, and 2 are starting"),
+        (ExecutorNumbers(0, 2, 1), "the driver runs, and 1 is starting"),
+        (ExecutorNumbers(0, 2, 0), "the driver runs, and has requested none yet or released all"),
+        (ExecutorNumbers(1, 2, 1), ""),
+        (ExecutorNumbers(0, 2), ""),
+        (ExecutorNumbers(None, 2), ""),
+    ],
+)
+def test_absence_of_executors_is_explained(numbers: ExecutorNumbers, absence: str) -> None:
+    assert numbers.absence == absence
