@@ -77,7 +77,7 @@ async def _run_dag(
         "cluster",
         f"embedded Kubernetes API, controller and pods as processes, in {home / 'cluster'}",
     )
-    parts = [await _start_cluster(components, home / "cluster", kubeconfig)]
+    parts = [await start_cluster(components, home / "cluster", kubeconfig)]
     _announce("airflow", f"scheduler, triggerer and execution API, in {airflow_home}")
     command = (sys.executable, "-m", "demo.dag_run", DAG_ID)
     reports = read_task_states(await components.start("dag run", command, pipe_output=True))
@@ -128,7 +128,8 @@ def _claim(home: Path) -> Iterator[None]:
         yield
 
 
-async def _start_cluster(components: Components, home: Path, kubeconfig: Path) -> Component:
+async def start_cluster(components: Components, home: Path, kubeconfig: Path) -> Component:
+    """Start a local cluster, and return when it is ready."""
     verb = ("local", "up", "--home", str(home), "--kubeconfig", str(kubeconfig))
     command = (sys.executable, "-m", "airflow_provider_spark_operator.cli", *verb)
     cluster = await components.start("local cluster", command, pipe_output=True)
