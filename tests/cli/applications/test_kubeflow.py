@@ -31,6 +31,7 @@ COMMANDS: dict[str, tuple[str, bool | None]] = {
     "list": ("list", True),
     "status": ("status pi", True),
     "describe": ("describe pi", True),
+    "compare": ("compare pi pi", True),
     "events": ("events pi", True),
     "timeline": ("timeline pi", True),
     "top": ("top", True),
