@@ -9,7 +9,6 @@ import pytest
 from airflow_provider_spark_operator.cli import main
 from airflow_provider_spark_operator.cli.base.exit_codes import ExitCode
 from airflow_provider_spark_operator.core.dialects.dialect import KUBEFLOW
-from airflow_provider_spark_operator.core.report.executors import ExecutorNumbers
 from airflow_provider_spark_operator.testing.applications import Application, run_out_of_memory
 from tests.cluster import Cluster, run_on, stay_submitted, succeed
 
@@ -128,18 +127,3 @@ def test_running_application_without_executors_says_why(cluster: Cluster, capsys
     assert why in capsys.readouterr().out
     assert main(["describe", "pi"]) == ExitCode.SUCCESS
     assert why in capsys.readouterr().out
-
-
-@pytest.mark.parametrize(
-    ("numbers", "absence"),
-    [
-        (ExecutorNumbers(0, 2, 2), "the driver runs, and 2 are starting"),
-        (ExecutorNumbers(0, 2, 1), "the driver runs, and 1 is starting"),
-        (ExecutorNumbers(0, 2, 0), "the driver runs, and has requested none yet or released all"),
-        (ExecutorNumbers(1, 2, 1), ""),
-        (ExecutorNumbers(0, 2), ""),
-        (ExecutorNumbers(None, 2), ""),
-    ],
-)
-def test_absence_of_executors_is_explained(numbers: ExecutorNumbers, absence: str) -> None:
-    assert numbers.absence == absence
