@@ -4,6 +4,7 @@ import errno
 import os
 import re
 import shutil
+import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -50,6 +51,19 @@ def make_volumes(pod: JsonObject, references: References, folders: PodFolders) -
             raise MissingReference(f"{name!r} is not a volume name")
         made[name] = _make_volume(volume, pod, references, folders)
     return made
+
+
+def refresh_volumes(pod: JsonObject, references: References, folders: PodFolders) -> None:
+    """Write the current labels and annotations of a pod into its volumes that contain such fields.
+
+    Raises:
+        MissingReference: An object of a projected volume does not exist.
+        OSError: A file could not be written.
+    """
+    for volume in pod["spec"].get("volumes") or ():
+        parts = (volume, *((volume.get("projected") or {}).get("sources") or ()))
+        if any("downwardAPI" in part for part in parts):
+            _make_volume(volume, pod, references, folders)
 
 
 def make_credentials(folder: Path, api: ApiAccess, namespace: str) -> None:
@@ -206,13 +220,18 @@ def _write_volume_file(folder: Path, path: str, content: bytes, mode: int) -> No
 
 
 def _write_file(path: Path, content: bytes, mode: int) -> None:
-    """Write a file; replace an existing file or link without following it."""
+    """Write a file; replace an existing file or link at once, without following it."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.unlink(missing_ok=True)
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(content)
-    path.chmod(mode)
+    descriptor, name = tempfile.mkstemp(prefix=".", dir=path.parent)
+    written = Path(name)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content)
+        written.chmod(mode)
+        written.replace(path)
+    except OSError:
+        written.unlink()
+        raise
 
 
 def remove_folder(folder: Path) -> None:

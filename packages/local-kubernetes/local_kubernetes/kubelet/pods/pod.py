@@ -1,13 +1,14 @@
 """The lifecycle of one pod on the node."""
 
 import asyncio
+import contextlib
 import logging
 
 from ...api.kinds.documents import JsonObject
 from ..containers.container import Container
 from ..containers.references import MissingReference, References
 from ..containers.sandbox import Sandbox
-from ..containers.volumes import PodFolders, make_credentials, make_volumes, remove_folder
+from ..containers.volumes import PodFolders, make_credentials, make_volumes, refresh_volumes, remove_folder
 from ..node.node import Node
 from ..node.pod_status import FAILED, SUCCEEDED, Eviction
 from .placement import Placement
@@ -44,6 +45,8 @@ class PodWorker:
         self._termination = Termination(self._pod, self._containers, self._status, node.clock)
         self._placement = Placement(node, self._pod, self._termination.requested)
         self._deletion = asyncio.Event()
+        self._sandbox: Sandbox | None = None  # while the pod has its folders
+        self._shown = _select_shown_fields(pod)
         self._containers.restore(pod.get("status") or {}, self._logs, node.clock())
 
     async def run(self) -> None:
@@ -58,6 +61,7 @@ class PodWorker:
             self._containers.kill()
             self._termination.cancel_timers()
             self._placement.release()
+            self._sandbox = None
             remove_folder(self._root)
         await self._deletion.wait()
         self._pod.delete()
@@ -71,6 +75,7 @@ class PodWorker:
         """
         self._pod.document = pod
         metadata = pod["metadata"]
+        self._refresh_volumes()
         if pod["spec"].get("nodeName"):
             self._placement.confirm_binding()
         self._termination.start_deadline()
@@ -97,7 +102,7 @@ class PodWorker:
             self._status.publish()
             return
         self._containers.reset_init()
-        sandbox = self._build_sandbox()
+        sandbox = self._sandbox = self._build_sandbox()
         if not await self._make_volumes(sandbox):
             return
         try:
@@ -142,6 +147,14 @@ class PodWorker:
             retry = min(retry * 2, _LAST_RETRY)
         return False
 
+    def _refresh_volumes(self) -> None:
+        """Show the new labels and annotations of the pod in the volumes of its containers."""
+        # A write of the status may have replaced the document before this change arrived.
+        shown, self._shown = self._shown, _select_shown_fields(self._pod.document)
+        if shown != self._shown and self._status.volumes_made and self._sandbox is not None:
+            with contextlib.suppress(MissingReference, OSError):
+                refresh_volumes(self._pod.document, self._sandbox.references, self._sandbox.folders)
+
     def _evict_for_disk(self, message: str) -> None:
         message = f"The node was low on resource: ephemeral-storage. {message}."
         self._termination.evict(Eviction("Evicted", message))
@@ -149,3 +162,8 @@ class PodWorker:
 
 def _is_finished(pod: JsonObject) -> bool:
     return (pod.get("status") or {}).get("phase") in (SUCCEEDED, FAILED)
+
+
+def _select_shown_fields(pod: JsonObject) -> list[object]:
+    """Return the fields of a pod that volumes show and that can change."""
+    return [pod["metadata"].get(field) for field in ("labels", "annotations")]

@@ -122,6 +122,28 @@ async def test_mount_paths_map_to_directories_of_volumes(node: RunningNode) -> N
     assert output == 'content of asesamesecret-tokencontent of bcolor="blue"shared\ndefault'
 
 
+async def test_changed_annotation_and_label_reach_the_volumes_of_a_running_container(node: RunningNode) -> None:
+    note = {"path": "note", "fieldRef": {"fieldPath": "metadata.annotations['note']"}}
+    color = {"path": "color", "fieldRef": {"fieldPath": "metadata.labels['color']"}}
+    volumes = [
+        {"name": "note", "downwardAPI": {"items": [note]}},
+        {"name": "color", "projected": {"sources": [{"downwardAPI": {"items": [color]}}]}},
+    ]
+    mounts = [{"name": "note", "mountPath": "/note"}, {"name": "color", "mountPath": "/color"}]
+    script = (
+        "echo $(cat /note/note /color/color); until [ -s /note/note ]; do sleep 0.01; done; "
+        "until [ $(cat /color/color) = red ]; do sleep 0.01; done; cat /note/note"
+    )
+    node.create(build_pod(build_shell(script, volumeMounts=mounts), volumes=volumes))
+    await node.wait_for_output("blue\n")
+    changed = {"annotations": {"note": "stop"}, "labels": {"color": "red"}}
+
+    node.store.update(PODS, "default", "it", lambda pod: {**pod, "metadata": {**pod["metadata"], **changed}})
+
+    await node.wait_for_end()
+    assert await node.output() == "blue\nstop"
+
+
 async def test_deleted_pod_keeps_its_log_but_not_its_directory(node: RunningNode) -> None:
     node.create(
         build_pod(
