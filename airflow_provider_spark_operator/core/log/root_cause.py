@@ -60,6 +60,7 @@ _ASIDE: Final = re.compile(
     r'Exception ignored |Exception in thread (?!"main")|Error in atexit|--- Logging error ---'
     r"|ERROR:(?:root:Exception while sending command|py4j\.)|.*exception in thread shutdown-hook"
 )
+_MISSING_MODULE: Final = re.compile(r"\bModuleNotFoundError: No module named '([\w.]{1,100})'")
 _BRIDGE: Final = re.compile(r"py4j\.protocol\.Py4JJavaError\b")
 _DISCONNECTED: Final = re.compile(r"py4j\.protocol\.Py4JNetworkError\b")
 _WORKER: Final = "PythonException"
@@ -74,6 +75,15 @@ _HANDLED_FRAME: Final = re.compile(r'  File "[^"]*", line \d+, in (?!<module>|_r
 _NO_OUTPUT: Final = re.compile(
     r"The executor with id |The API gave |Driver stacktrace:|JVM stacktrace:|Caused by: |\S+:\d+: \w*Warning: "
 )
+
+
+def advise_on_cause(cause: str) -> str:
+    """Return what to do about a cause, as a clause; empty if its own words are enough."""
+    missing = _MISSING_MODULE.search(cause)
+    if missing is None:
+        return ""
+    package = missing[1].partition(".")[0]
+    return f"add {package} to the image, to spark.archives or to py_files, see the guide on Python dependencies"
 
 
 class _Weight(IntEnum):

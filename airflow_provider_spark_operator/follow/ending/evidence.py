@@ -14,7 +14,7 @@ from ...core.kubernetes.pods import find_deletion_start, get_status
 from ...core.kubernetes.times import read_time
 from ...core.lifecycle.driver_end import get_driver_container
 from ...core.log.driver_log import LastLines, clean_line
-from ...core.log.root_cause import RootCause
+from ...core.log.root_cause import RootCause, advise_on_cause
 from ...core.states.states import ApplicationState
 from ...core.verdict.driver_facts import find_container, may_be_stopped, read_event_time, was_deleted
 from ...core.verdict.verdict import Verdict
@@ -126,7 +126,8 @@ def describe_failure(verdict: Verdict, evidence: Evidence) -> str:
         explanation += f"; the driver container ended with exit code {evidence.exit_code}{reason}"
     if evidence.cause and verdict.has_cause_in_log:
         # The cause comes first, because Airflow's page of a log cuts long lines.
-        sentence = f"{evidence.reference} failed: {evidence.cause}; {state}{explanation}"
+        advice = f"; {advise_on_cause(evidence.cause)}".rstrip("; ")
+        sentence = f"{evidence.reference} failed: {evidence.cause}{advice}; {state}{explanation}"
     else:
         sentence = f"{evidence.reference} failed{' in ' if state else ': '}{state}{explanation}"
     if evidence.log_lines:

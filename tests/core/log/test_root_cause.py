@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import yaml
 
-from airflow_provider_spark_operator.core.log.root_cause import RootCause
+from airflow_provider_spark_operator.core.log.root_cause import RootCause, advise_on_cause
 
 CASES: dict[str, list[dict[str, Any]]] = yaml.safe_load(Path(__file__).with_name("root_causes.yaml").read_text())
 BY_ID = {case["id"]: case for case in CASES["causes"]}
@@ -47,3 +47,17 @@ def test_cause_from_long_line_is_truncated() -> None:
     found = find_cause("Traceback (most recent call last):\n  x\nValueError: " + "y" * 100_000)
     assert found is not None
     assert (len(found), found[-1]) == (500, "…")
+
+
+@pytest.mark.parametrize(
+    ("cause", "package"),
+    [
+        ("ModuleNotFoundError: No module named 'pandas'", "pandas"),
+        ("an error occurred: ModuleNotFoundError: No module named 'sklearn.tree'", "sklearn"),
+        ("python3: No module named pip", None),
+        ("ValueError: 7", None),
+    ],
+)
+def test_advice_names_the_missing_package(cause: str, package: str | None) -> None:
+    assert advise_on_cause(cause).startswith(f"add {package} to the image" if package else "")
+    assert bool(advise_on_cause(cause)) is (package is not None)

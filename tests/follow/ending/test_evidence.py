@@ -266,6 +266,15 @@ def test_cause_in_the_log_comes_first_unless_the_driver_was_killed(reason: str, 
     assert describe_failure(verdict, Evidence(REFERENCE, cause="Thread blocked")) == expected
 
 
+def test_missing_python_module_is_followed_by_advice() -> None:
+    verdict = Verdict(Outcome.FAILED, FailureKind.APPLICATION, True, DRIVER_FAILED, "Failed: it ended.")
+    cause = "PythonException: Traceback; caused by: ModuleNotFoundError: No module named 'sklearn.tree'"
+    assert describe_failure(verdict, Evidence(REFERENCE, cause=cause)) == (
+        f"SparkApplication jobs/pi failed: {cause}; add sklearn to the image, to spark.archives or to py_files, see "
+        "the guide on Python dependencies; state Failed: it ended"
+    )
+
+
 async def test_message_is_that_of_the_driver_and_not_of_a_sidecar(api: ScriptedApi) -> None:
     ended = [
         {"name": name, "state": {"terminated": {"exitCode": code, "message": name}}}
