@@ -12,6 +12,7 @@ import yaml
 
 from airflow_provider_spark_operator.cli.base.exit_codes import ExitCode
 from airflow_provider_spark_operator.cli.program.catalogue import VERBS, Section
+from airflow_provider_spark_operator.core.kubernetes.names import ANNOTATION_STOP
 from tests.cli.applications.test_forward import fetch, find_address
 from tests.cli.process import read_line, start_command, wait_for_exit
 from tests.contract.access import Permission, User, both_groups, create_user, use_administrator
@@ -39,8 +40,8 @@ CLUSTER = {
         "sparkConf": {"spark.kubernetes.container.image": "spark:4.3.0"},
     },
 }
-# The arguments of each verb, and its exit code with all permissions. The application `run` runs, `waiting` has no
-# driver yet, `old` has ended, and `held` is suspended. `analytics` is a cluster with workers.
+# The arguments of each verb, and its exit code with all permissions. The applications `run` and `stoppable` run,
+# `waiting` has no driver yet, `old` has ended, and `held` is suspended. `analytics` is a cluster with workers.
 COMMANDS: dict[str, tuple[Sequence[str], ExitCode]] = {
     "list": (["list"], ExitCode.SUCCESS),
     "status": (["status", "run"], ExitCode.SUCCESS),
@@ -53,6 +54,7 @@ COMMANDS: dict[str, tuple[Sequence[str], ExitCode]] = {
     "logs": (["logs", "run"], ExitCode.SUCCESS),
     "submit": (["submit", "new.yaml"], ExitCode.SUCCESS),
     "delete": (["delete", "run"], ExitCode.SUCCESS),
+    "stop": (["stop", "stoppable", "--timeout", "1s", "--deletion-timeout", "1s"], ExitCode.TIMED_OUT),
     "suspend": (["suspend", "waiting"], ExitCode.SUCCESS),
     "resume": (["resume", "held"], ExitCode.SUCCESS),
     "restart": (["restart", "old"], ExitCode.SUCCESS),
@@ -118,7 +120,9 @@ async def create_pod(conversation: Conversation, owner: str, name: str, containe
     owners = [{**reference, "uid": found.body["metadata"]["uid"]}] if found.status == 200 else []
     labels = {"spark-role": "driver", "spark.operator/spark-app-name": owner}
     metadata = {"name": name, "labels": labels, "ownerReferences": owners}
-    pod = {"metadata": metadata, "spec": {"containers": [{"name": container, "image": "spark"}]}}
+    item = {"path": "stop", "fieldRef": {"fieldPath": f"metadata.annotations['{ANNOTATION_STOP}']"}}
+    volumes = [{"name": "stop", "downwardAPI": {"items": [item]}}]
+    pod = {"metadata": metadata, "spec": {"containers": [{"name": container, "image": "spark"}], "volumes": volumes}}
     path = conversation.path("pods")
     await conversation.create(path, pod)
     status = {"status": {"phase": "Running"}}
@@ -130,6 +134,8 @@ async def fill(conversation: Conversation, folder: Path) -> None:
     """Create the applications and the cluster on which the verbs act, and the files that they read."""
     await create(conversation, APPLICATION, "run", "Submitted", "DriverRequested", "RunningHealthy")
     await create_pod(conversation, "run", "run-0-driver", "spark-kubernetes-driver")
+    await create(conversation, APPLICATION, "stoppable", "Submitted", "DriverRequested", "RunningHealthy")
+    await create_pod(conversation, "stoppable", "stoppable-0-driver", "spark-kubernetes-driver")
     await create_pod(conversation, "analytics", "analytics-master-0", "master")
     await create(conversation, APPLICATION, "old", "Submitted", "RunningHealthy", "Succeeded", "ResourceReleased")
     await create(conversation, APPLICATION, "waiting", "Submitted")

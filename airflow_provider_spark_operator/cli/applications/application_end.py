@@ -35,6 +35,15 @@ Timeout: TypeAlias = Annotated[
     ),
 ]
 
+DeletionTimeout: TypeAlias = Annotated[
+    str,
+    Parameter(
+        "--deletion-timeout DURATION",
+        "stop waiting for the deletion of the application after this time; the exit code is then 4",
+        check=check_duration,
+    ),
+]
+
 
 @dataclass(frozen=True)
 class Wait:
@@ -44,11 +53,13 @@ class Wait:
         states: States to wait for. Empty to wait for the end.
         limit: The time after which to stop waiting. None if there is no limit.
         with_log: Whether to print the driver's log to stdout.
+        afterwards: What happens to the application after the limit, as a sentence.
     """
 
     states: Sequence[str] = ()
     limit: timedelta | None = None
     with_log: bool = False
+    afterwards: str = "The application continues"
 
 
 async def wait_and_report(client: KubeClient, reference: ApplicationReference, wait: Wait) -> ExitCode:
@@ -66,7 +77,7 @@ async def wait_and_report(client: KubeClient, reference: ApplicationReference, w
         if wait.limit is None or not limit.expired():
             raise
         goal = f"did not reach state {' or '.join(wait.states)}" if wait.states else "did not end"
-        print_error(f"{reference} {goal} within {format_duration(wait.limit)}{situation}. The application continues")
+        print_error(f"{reference} {goal} within {format_duration(wait.limit)}{situation}. {wait.afterwards}")
         return ExitCode.TIMED_OUT
     except ApplicationDeleted as error:
         print_error(str(error))

@@ -11,11 +11,9 @@ from ...core.dialects.progress import Phase
 from ...core.kubernetes.json_object import JsonObject
 from ...core.report.summary import read_task
 from ...follow.access.errors import DeletionStuck, NameTaken
-from ...follow.access.pods import read_driver_pod
+from ...follow.access.pods import read_driver_pod, wait_until_gone
 from ...follow.access.reference import ApplicationReference
-from ...follow.access.requests import wait_until_deleted
 from ...follow.submission.submit import submit
-from ...kube.backoff import Backoff
 from ...kube.client import KubeClient
 from ...kube.errors import AlreadyExists, KubeError
 from ..base.errors import CommandError, print_error
@@ -63,7 +61,7 @@ async def replace_application(
     """
     await client.delete(reference.resource, reference.name, reference.namespace, uid=reference.uid)
     try:
-        await _wait_for_deletion(client, reference, limit)
+        await wait_until_gone(client, reference, limit.total_seconds())
         return (await submit(client, body)).reference
     except DeletionStuck as error:
         _print_lost(reference, body)
@@ -96,22 +94,6 @@ def _check_owner(reference: ApplicationReference, resource: Mapping[str, Any], v
             f"could not {verb} {reference}: task {task} of Airflow waits for it. Clear the task in Airflow",
             ExitCode.INVALID,
         )
-
-
-async def _wait_for_deletion(client: KubeClient, reference: ApplicationReference, deletion_limit: timedelta) -> None:
-    """Wait until the application and its driver pod no longer exist: the name of the pod may be needed again.
-
-    Raises:
-        DeletionStuck: One of them still exists after this time.
-        KubeError: The API rejected a request or could not be reached.
-    """
-    seconds, backoff = deletion_limit.total_seconds(), Backoff(first=0.2, longest=5.0)
-    deadline = asyncio.get_running_loop().time() + seconds
-    await wait_until_deleted(client, reference, seconds)
-    while (pod := await read_driver_pod(client, reference)) is not None:
-        if asyncio.get_running_loop().time() >= deadline:
-            raise DeletionStuck(reference, pod["metadata"].get("finalizers") or [], seconds)
-        await asyncio.sleep(backoff.next())
 
 
 def _print_lost(reference: ApplicationReference, body: JsonObject) -> None:

@@ -12,7 +12,7 @@ from ...follow.access.reference import ApplicationReference
 from ...follow.submission.prepare import prepare_document
 from ...kube.client import KubeClient
 from ...kube.connection import ClusterAccess
-from ..base.ages import check_duration, parse_duration
+from ..base.ages import parse_duration
 from ..base.cluster_client import run_with_client
 from ..base.errors import CommandError, print_note
 from ..base.exit_codes import ExitCode
@@ -23,7 +23,7 @@ from ..output.log_records import show_warnings
 from ..submission.parameter_options import RESOURCE_NAMES, add_parameter_options, read_parameter_values
 from ..submission.submission_options import check_assignments
 from ..submission.submission_source import override
-from .application_end import Timeout, Wait, wait_and_report
+from .application_end import DeletionTimeout, Timeout, Wait, wait_and_report
 from .named_applications import format_name
 from .replacement import check_replacement, replace_application
 
@@ -59,14 +59,7 @@ def run(
         bool, Parameter("-f --follow", "wait until the new application ends, and print the driver's log")
     ] = False,
     timeout: Timeout = None,
-    deletion_timeout: Annotated[
-        str,
-        Parameter(
-            "--deletion-timeout DURATION",
-            "stop waiting for the deletion of the old application after this time; the exit code is then 4",
-            check=check_duration,
-        ),
-    ] = "5m",
+    deletion_timeout: DeletionTimeout = "5m",
     context: Context = None,
     kubeconfig: Kubeconfig = None,
     namespace: Namespace = None,

@@ -107,6 +107,7 @@ VERBS = (
     Verb("submit", "submit an application from a manifest or a program", Section.APPLICATIONS),
     Verb("forward", "show the Spark UI of an application on a local port", Section.APPLICATIONS),
     Verb("delete", "delete applications", Section.APPLICATIONS),
+    Verb("stop", "ask the program of an application to end", Section.APPLICATIONS),
     Verb("suspend", "suspend applications", Section.APPLICATIONS),
     Verb("resume", "resume suspended applications", Section.APPLICATIONS),
     Verb("restart", "delete an application and submit it again", Section.APPLICATIONS),

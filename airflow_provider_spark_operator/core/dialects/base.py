@@ -32,6 +32,7 @@ class Dialect(ABC):
         application_label: The label of the pods that contains the name of the application.
         owned_driver: Whether the driver pod always has the application as its owner.
         submits_before_status: Whether the operator runs spark-submit, which can take minutes, before its first status.
+        reruns_after_edit: Whether the operator runs an application again if its spec changes while its driver runs.
         suspended_by_kueue: Whether Kueue itself sets `spec.suspend` of the applications in its queues.
         has_clusters: Whether the group also defines SparkClusters, on which its applications can run.
         has_model: Whether a model describes the documents, so that `find_problems` is not needed.
@@ -51,6 +52,7 @@ class Dialect(ABC):
     application_label: ClassVar[str]
     owned_driver: ClassVar[bool] = False
     submits_before_status: ClassVar[bool] = False
+    reruns_after_edit: ClassVar[bool] = False
     suspended_by_kueue: ClassVar[bool] = False
     has_clusters: ClassVar[bool] = False
     has_model: ClassVar[bool] = False

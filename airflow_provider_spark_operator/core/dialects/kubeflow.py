@@ -120,6 +120,7 @@ class Kubeflow(Dialect):
     # The webhook of the operator adds the owner of the driver pod, if the webhook is installed.
     owned_driver = False
     submits_before_status = True
+    reruns_after_edit = True
     suspended_by_kueue = True
 
     def read_progress(self, resource: KubernetesObject) -> Progress:

@@ -52,6 +52,9 @@ MASTER_SERVICE = "master-svc"
 # The controller that claimed a resource, and the time. The managed fields show who wrote the annotation.
 ANNOTATION_CLAIM = "spark.operator/claimed-by"
 
+# On a driver pod: the time at which a user asked the program to stop. A downward API volume shows it to the program.
+ANNOTATION_STOP = "spark.operator/stop-requested"
+
 # The manifest that `kubectl apply` has applied last.
 ANNOTATION_LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 

@@ -146,6 +146,16 @@ def is_ready(pod: Mapping[str, object]) -> bool:
     return read_phase(status) == "running" and get_text(ready).lower() == "true"
 
 
+def shows_annotation(pod: Mapping[str, object], name: str) -> bool:
+    """Return whether a downward API volume of a pod contains an annotation in a file."""
+    volumes = list_objects(get_object(pod.get("spec")).get("volumes"))
+    projected = [list_objects(get_object(volume.get("projected")).get("sources")) for volume in volumes]
+    parts = [*volumes, *(part for sources in projected for part in sources)]
+    items = [item for part in parts for item in list_objects(get_object(part.get("downwardAPI")).get("items"))]
+    fields = {get_object(item.get("fieldRef")).get("fieldPath") for item in items}
+    return not fields.isdisjoint({"metadata.annotations", f"metadata.annotations['{name}']"})
+
+
 def list_sidecar_names(pod: Mapping[str, object]) -> frozenset[str]:
     """Return the names of the sidecars: init containers with `restartPolicy: Always`."""
     declared = list_objects(get_object(pod.get("spec")).get("initContainers"))

@@ -1,5 +1,7 @@
 """Find the pods of an application by the labels that every Spark operator sets on them."""
 
+import asyncio
+import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -11,10 +13,13 @@ from ...core.kubernetes.names import EXECUTOR_CONTAINER, LABEL_ROLE, ROLE_DRIVER
 from ...core.kubernetes.pods import ContainerStatus, get_status, is_ready, list_containers
 from ...core.lifecycle.driver_end import get_driver_container
 from ...core.log.driver_log import clean_line
+from ...kube.backoff import Backoff
 from ...kube.client import KubeClient
 from ...kube.errors import NotFound
 from ...kube.resources import PODS
+from .errors import DeletionStuck
 from .reference import ApplicationReference
+from .requests import wait_until_deleted
 
 
 @dataclass(frozen=True)
@@ -72,6 +77,21 @@ async def list_driver_pods(
             pods.append(await client.get(PODS, name, reference.namespace))
     unowned = not dialect_of(reference.resource.api_version).owned_driver
     return [pod for pod in pods if _is_owned_by(pod, reference.uid) or (unowned and not _owners_of(pod))]
+
+
+async def wait_until_gone(client: KubeClient, reference: ApplicationReference, seconds: float) -> None:
+    """Wait until a deleted application and its driver pod no longer exist: the name of the pod may be needed again.
+
+    Raises:
+        DeletionStuck: One of them still exists after `seconds`.
+        KubeError: The API rejected a request or could not be reached.
+    """
+    deadline, backoff = time.monotonic() + seconds, Backoff(first=0.2, longest=5.0)
+    await wait_until_deleted(client, reference, seconds)
+    while (pod := await read_driver_pod(client, reference)) is not None:
+        if time.monotonic() >= deadline:
+            raise DeletionStuck(reference, pod["metadata"].get("finalizers") or [], seconds)
+        await asyncio.sleep(backoff.next())
 
 
 async def list_executor_pods(client: KubeClient, reference: ApplicationReference) -> list[JsonObject]:

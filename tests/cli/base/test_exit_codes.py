@@ -57,6 +57,7 @@ COMMANDS = {
     "submit": "submit pi.yaml",
     "forward": "forward new --port 0",
     "delete": "delete new",
+    "stop": "stop new",
     "suspend": "suspend new",
     "resume": "resume new",
     "diff": "diff pi.yaml",
@@ -66,7 +67,7 @@ COMMANDS = {
 LOCAL = {"local up", "local run", "local status"}
 NAMED = [verb for verb, words in COMMANDS.items() if " new" in words]
 # These verbs print no result, or, without an object to show or to delete, only a note.
-SILENT = {"wait", "local down", "local reset", "events", "cleanup", "init"}
+SILENT = {"wait", "stop", "local down", "local reset", "events", "cleanup", "init"}
 PRINTING = {VERB_OF[command]: command for command in reversed(ENDING) if VERB_OF[command] not in SILENT}
 
 
@@ -174,8 +175,8 @@ RESULTS: dict[tuple[ExitCode, str], tuple[Callable[[Cluster], None], str]] = {
     (ExitCode.TIMED_OUT, "submit"): (wait_later, "submit pi.yaml --wait --timeout 1s"),
     (ExitCode.TIMED_OUT, "wait"): (create_waiting, "wait pi --timeout 1s"),
 }
-# tests/cli/test_local*.py and tests/cli/controller/test_reconcile_check.py have the codes of these verbs.
-WITH_OWN_TESTS = {"local run", "local down", "local prepare", "reconcile"}
+# Elsewhere in tests/cli: test_local*.py, test_stop.py and test_reconcile_check.py have the codes of these verbs.
+WITH_OWN_TESTS = {"local run", "local down", "local prepare", "reconcile", "stop"}
 
 
 @pytest.mark.parametrize("code", [ExitCode.APPLICATION_FAILED, ExitCode.TIMED_OUT])

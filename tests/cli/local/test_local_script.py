@@ -1,6 +1,7 @@
 """`local run` with a Python script."""
 
 import asyncio
+import re
 from pathlib import Path
 from urllib.request import urlopen
 
@@ -140,3 +141,16 @@ async def test_script_with_one_result_prints_at_most_25_lines(folder: Path) -> N
     assert len([*out.splitlines(), *err.splitlines()]) <= 25, out + err
     assert " RunningHealthy: " in err
     assert " INFO SparkContext: Running Spark version " in (folder / "logs" / "ok-0-driver.log").read_text()
+
+
+@pytest.mark.spark
+@pytest.mark.timeout(200)
+async def test_job_of_the_guide_runs_as_described(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = (Path(__file__).parents[3] / "docs" / "guides" / "develop.md").read_text()
+    (job,) = re.findall(r"^```python\n(# job.py\n.*?)^```", page, re.MULTILINE | re.DOTALL)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "job.py").write_text(job)
+    async with start_command("local", "run", "job.py", home=tmp_path) as process:
+        exit_code, out, err = await wait_for_exit(process, 180)
+    assert exit_code == 0, err
+    assert "'to': 2" in out

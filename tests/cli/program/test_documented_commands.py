@@ -54,7 +54,7 @@ async def live(application: Application) -> None:
 
 def create_applications(cluster: Cluster) -> None:
     cluster.script = live
-    for name in ("pi", "report", "load"):
+    for name in ("pi", "report", "load", "clicks", "job"):
         cluster.create(name, labels={"team": "a", "stage": "test"}, annotations=test_list.TASK)
     cluster.wait_for_end()
 
@@ -132,7 +132,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(MANIFEST.encode())))
-    for name in ("pi.yaml", "app.yaml", "jobs/pi.yaml", "manifests/pi.yaml"):
+    for name in ("pi.yaml", "clicks.yaml", "app.yaml", "jobs/pi.yaml", "manifests/pi.yaml"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(MANIFEST)
     for name in ("report.py", "lib.py", "job.py"):

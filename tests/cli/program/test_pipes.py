@@ -34,6 +34,7 @@ COMMANDS = {
     "logs": "logs pi",
     "submit": "submit new.yaml",
     "delete": "delete pi",
+    "stop": "stop pi",
     "suspend": "suspend pi",
     "resume": "resume pi",
     "restart": "restart pi",

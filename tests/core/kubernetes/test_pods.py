@@ -64,3 +64,22 @@ def test_exit_code_above_128_is_described_with_signal(name: str, number: int) ->
 def test_exit_code_without_known_signal_is_described_as_number(code: int, words: str) -> None:
     (ended,) = pods.list_containers({"containerStatuses": [build_container(exit_code=code)]})
     assert pods.describe_exit(ended) == words
+
+
+ANNOTATION = {"path": "requested", "fieldRef": {"fieldPath": "metadata.annotations['stop']"}}
+ALL_ANNOTATIONS = {"path": "all", "fieldRef": {"fieldPath": "metadata.annotations"}}
+MEMORY = {"path": "memory", "resourceFieldRef": {"resource": "limits.memory"}}
+
+
+@pytest.mark.parametrize(
+    ("volumes", "expected"),
+    [
+        ([{"name": "a", "downwardAPI": {"items": [MEMORY, ANNOTATION]}}], True),
+        ([{"name": "a", "projected": {"sources": [{"downwardAPI": {"items": [ALL_ANNOTATIONS]}}]}}], True),
+        ([{"name": "a", "emptyDir": {}}, {"name": "b", "downwardAPI": {"items": [MEMORY]}}], False),
+        ([{"name": "a", "downwardAPI": None}, "b"], False),
+        (None, False),
+    ],
+)
+def test_annotation_is_shown_by_a_volume_with_its_field(volumes: object, expected: bool) -> None:
+    assert pods.shows_annotation({"spec": {"volumes": volumes}}, "stop") is expected
