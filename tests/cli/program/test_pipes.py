@@ -56,7 +56,6 @@ COMMANDS = {
     "local images": "local images",
     "crds": "crds",
     "doctor": "doctor",
-    "roles": "roles",
     "help": "help submit",
     "completion": "completion bash",
     "complete": "complete",
