@@ -19,7 +19,7 @@ from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_
 from airflow_provider_spark_operator.testing.applications import Application
 from airflow_provider_spark_operator.testing.cluster import ScriptedCluster
 from airflow_provider_spark_operator.triggers.spark_application import SparkApplicationTrigger
-from tests.cli.views import record_event
+from tests.cli.cluster_objects import record_event
 from tests.cluster import NAMESPACE, stay_submitted
 from tests.task import fire, reload
 

@@ -21,8 +21,8 @@ from ..base.exit_codes import ExitCode
 from ..options.declaration import Parameter
 from ..options.options import AllNamespaces, Context, Kubeconfig, Namespace, Selector
 from ..options.state_words import list_state_words, require_states
+from ..views.pod_census import PodCensus
 from .named_applications import act_on_applications, list_applications
-from .pod_census import PodCensus
 
 EXAMPLES = """
 # List the applications of the current namespace that ended more than seven days ago

@@ -24,8 +24,8 @@ from ..options.declaration import Parameter
 from ..options.options import Context, Kubeconfig, Namespace, ReportFormat, ReportOutput
 from ..output.output import format_value
 from ..output.section_printer import SectionPrinter
-from .application_columns import describe_outcome, format_optional
-from .description import Description, build_document, read_description
+from ..views.application_columns import describe_outcome, format_optional
+from ..views.description import Description, build_document, read_description
 
 EXAMPLES = """
 # Why was the second run slower?

@@ -34,9 +34,15 @@ from ..options.options import (
 from ..options.task_filter import TaskFilter
 from ..output.output import format_value
 from ..output.section_printer import SectionPrinter
-from .application_columns import describe_executors, describe_message, describe_outcome, describe_state, format_optional
-from .description import Description, build_document, read_description
-from .event_rows import TITLES, build_event_row, style_type
+from ..views.application_columns import (
+    describe_executors,
+    describe_message,
+    describe_outcome,
+    describe_state,
+    format_optional,
+)
+from ..views.description import Description, build_document, read_description
+from ..views.event_rows import TITLES, build_event_row, style_type
 from .named_applications import format_name, list_applications
 
 EXAMPLES = """

@@ -20,7 +20,7 @@ from ..options.declaration import Parameter
 from ..options.options import TABLE, ApplicationName, Context, EventOutput, Kubeconfig, Namespace
 from ..output.resource_list import open_list
 from ..output.tables import Table, build_columns, print_table
-from .event_rows import TITLES, build_event_row, style_type
+from ..views.event_rows import TITLES, build_event_row, style_type
 
 EXAMPLES = """
 # Events of an application and its pods in the current namespace

@@ -30,9 +30,9 @@ from ..options.options import (
 from ..options.state_words import list_state_words, require_states
 from ..options.task_filter import TaskFilter
 from ..output.resource_list import open_list
-from .application_columns import ApplicationFilter, ApplicationTable, Query
+from ..views.application_columns import ApplicationFilter, ApplicationTable, Query
+from ..views.pod_census import PodCensus
 from .list_watch import watch_applications
-from .pod_census import PodCensus
 
 EXAMPLES = """
 # Applications in the current namespace

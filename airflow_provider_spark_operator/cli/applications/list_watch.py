@@ -16,8 +16,8 @@ from ..base.errors import print_error, print_note
 from ..base.exit_codes import ExitCode
 from ..options.options import TABLE
 from ..output.output import print_resource
-from .application_columns import ApplicationTable, Query
-from .pod_census import PodCensus
+from ..views.application_columns import ApplicationTable, Query
+from ..views.pod_census import PodCensus
 
 _Arrivals: TypeAlias = "asyncio.Queue[tuple[ResourceType, Change | Forbidden]]"
 

@@ -35,7 +35,7 @@ from ..options.completers import complete_executors
 from ..options.declaration import Parameter
 from ..options.options import ApplicationName, Context, Kubeconfig, Namespace, require_text
 from ..output.output import open_console
-from .application_end import print_continuation
+from ..views.application_end import print_continuation
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -23,7 +23,7 @@ from ..output.log_records import show_warnings
 from ..submission.parameter_options import RESOURCE_NAMES, add_parameter_options, read_parameter_values
 from ..submission.submission_options import check_assignments
 from ..submission.submission_source import override
-from .application_end import DeletionTimeout, Timeout, Wait, wait_and_report
+from ..views.application_end import DeletionTimeout, Timeout, Wait, wait_and_report
 from .named_applications import format_name
 from .replacement import check_replacement, replace_application
 

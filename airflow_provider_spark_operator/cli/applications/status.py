@@ -22,7 +22,7 @@ from ..base.exit_codes import ExitCode
 from ..base.program_name import format_command
 from ..options.options import TEXT, ApplicationName, Context, Kubeconfig, Namespace, TextOutput
 from ..output.output import clean_cell, print_resource
-from .application_columns import describe_executors, describe_message, describe_outcome, describe_state
+from ..views.application_columns import describe_executors, describe_message, describe_outcome, describe_state
 
 EXAMPLES = """
 # The state of an application in the current namespace

@@ -27,7 +27,7 @@ from ..base.errors import CommandError, print_note
 from ..base.exit_codes import ExitCode
 from ..options.declaration import Parameter
 from ..options.options import ApplicationName, Context, Kubeconfig, Namespace
-from .application_end import DeletionTimeout, Wait, wait_and_report
+from ..views.application_end import DeletionTimeout, Wait, wait_and_report
 
 EXAMPLES = """
 # Ask a streaming job to end, and give it ten minutes

@@ -36,7 +36,7 @@ from ..submission.submission_options import (
     build_settings,
 )
 from ..submission.submission_source import Request, compose_request, describe_taken_name, upload_nothing
-from .application_end import Timeout, Wait, wait_and_report
+from ..views.application_end import Timeout, Wait, wait_and_report
 from .named_applications import format_name
 from .replacement import check_replacement, replace_application
 

@@ -16,7 +16,7 @@ from ..base.exit_codes import ExitCode
 from ..options.declaration import Parameter
 from ..options.options import ApplicationName, Context, Kubeconfig, Namespace
 from ..options.state_words import list_state_words, require_states
-from .application_end import Timeout, Wait, wait_and_report
+from ..views.application_end import Timeout, Wait, wait_and_report
 
 EXAMPLES = """
 # Wait for the end; the exit code tells how the application ended

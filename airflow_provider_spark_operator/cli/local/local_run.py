@@ -30,7 +30,6 @@ from ...kube.client import KubeClient
 from ...kube.errors import AlreadyExists
 from ...kube.resources import NAMESPACES
 from ...local.cluster import RunningCluster, run_cluster
-from ..applications.application_end import report_conclusion
 from ..base.ages import check_limit, parse_duration
 from ..base.errors import CommandError, print_error, print_note
 from ..base.exit_codes import ExitCode
@@ -41,6 +40,7 @@ from ..output.log_records import configure_logs
 from ..output.progress_line import show_progress
 from ..output.terminal import Terminal
 from ..submission.parameter_options import add_parameter_options, read_parameter_values
+from ..views.application_end import report_conclusion
 from .local_application import compose_local_application
 from .local_images import parse_image_rules
 

@@ -13,7 +13,6 @@ from local_kubernetes.home_state import HomeState, read_home
 from ...core.report.summary import ApplicationSummary, summarize
 from ...kube.connection import ClusterAccess, open_client
 from ...kube.resources import SPARK_APPLICATIONS
-from ..applications.application_columns import describe_outcome, describe_state, format_optional
 from ..base.errors import CommandError, print_note
 from ..base.exit_codes import ExitCode
 from ..base.local_home import find_running_home
@@ -22,6 +21,7 @@ from ..base.styles import style_state
 from ..base.web_interfaces import read_ui_url
 from ..options.options import LOCAL_HOME, LocalHome, ReportFormat, ReportOutput
 from ..output.section_printer import SectionPrinter
+from ..views.application_columns import describe_outcome, describe_state, format_optional
 
 _TITLES = ("NAMESPACE", "NAME", "STATE", "OUTCOME", "AGE", "SPARK UI")
 

@@ -18,8 +18,8 @@ from airflow_provider_spark_operator.kube.resources import PODS as PODS_RESOURCE
 from airflow_provider_spark_operator.kube.resources import ResourceType
 from airflow_provider_spark_operator.testing.applications import Application, Script
 from local_kubernetes.api.kinds.kinds import PODS
+from tests.cli.cluster_objects import record_event
 from tests.cli.process import read_line, start_command
-from tests.cli.views import record_event
 from tests.cluster import NAMESPACE, Cluster, fail, run_on, stay_submitted, succeed
 
 LATER = "2099-01-01T00:00:00Z"

@@ -12,8 +12,8 @@ from airflow_provider_spark_operator.kube.resources import WORKLOADS
 from airflow_provider_spark_operator.testing.applications import Application, Script
 from airflow_provider_spark_operator.testing.spark_clusters import ScriptedSparkCluster
 from local_kubernetes.api.kinds.kinds import CUSTOM_RESOURCE_DEFINITIONS
+from tests.cli.cluster_objects import create_object
 from tests.cli.clusters.test_cluster import MANIFEST
-from tests.cli.views import create_object
 from tests.cluster import Cluster, stay_submitted
 
 FULL = "couldn't assign flavors to pod set driver: insufficient unused quota for cpu in flavor default, 1 more needed"

@@ -39,6 +39,7 @@ COMMANDS: dict[str, tuple[str, bool | None]] = {
     "logs": ("logs pi", True),
     "submit": ("submit new.yaml", True),
     "delete": ("delete pi", True),
+    "stop": ("stop pi", False),
     "suspend": ("suspend pi", None),
     "resume": ("resume pi", False),
     "cleanup": ("cleanup --older-than 0s", True),

@@ -12,7 +12,7 @@ from airflow_provider_spark_operator.cli.base.exit_codes import ExitCode
 from airflow_provider_spark_operator.core.kubernetes.names import LABEL_APPLICATION_NAME, LABEL_ROLE
 from airflow_provider_spark_operator.crds import build_custom_resource_definitions
 from airflow_provider_spark_operator.kube.resources import POD_METRICS, PODS, SERVICE_ACCOUNTS
-from tests.cli.views import METRICS, create_object
+from tests.cli.cluster_objects import METRICS, create_object
 from tests.cluster import Cluster, stay_submitted
 
 

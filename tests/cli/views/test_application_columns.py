@@ -1,6 +1,6 @@
 import pytest
 
-from airflow_provider_spark_operator.cli.applications.application_columns import describe_message
+from airflow_provider_spark_operator.cli.views.application_columns import describe_message
 from airflow_provider_spark_operator.core.report.summary import summarize
 from tests.core.report.documents import at, build_application
 

@@ -114,7 +114,6 @@ def _list_warnings(events: Sequence[JsonObject], pod: str | None) -> tuple[str, 
 def build_document(description: Description) -> JsonObject:
     """Return a description as JSON values. Unknown values are null."""
     summary, timeline, verdict = description.timeline.summary, description.timeline, description.verdict
-    is_failed = verdict.outcome is Outcome.FAILED
     drivers = description.drivers
     return {
         "apiVersion": summary.api_version,
@@ -124,14 +123,7 @@ def build_document(description: Description) -> JsonObject:
         "task": _rename(asdict(summary.task)) if summary.task else None,
         "state": summary.state,
         "message": summary.progress.message,
-        "verdict": {
-            "outcome": verdict.outcome,
-            "failureKind": verdict.failure_kind,
-            "reason": verdict.reason,
-            "sentence": verdict.sentence,
-            "retryWorthy": verdict.retry_worthy if is_failed else None,
-            "cause": description.cause or None,
-        },
+        "verdict": _build_verdict(description),
         "waiting": description.wait,
         "attempts": summary.attempts,
         "executors": _rename(asdict(summary.executors)),
@@ -144,25 +136,48 @@ def build_document(description: Description) -> JsonObject:
         "image": description.image or None,
         "applicationId": summary.progress.application_id,
         "driver": description.driver or None,
-        "states": [
-            {
-                "attempt": attempt.number,
-                "state": state.state,
-                "begin": _format_time(state.begin),
-                "end": _format_time(state.end),
-                "message": state.message,
-            }
-            for attempt in timeline.attempts
-            for state in attempt.states
-        ],
+        "states": _list_states(timeline),
         "executorPods": [
             {**asdict(span), "begin": _format_time(span.begin), "end": _format_time(span.end)}
             for span in timeline.executors
         ],
         "driverConditions": list_objects(get_status(drivers[-1]).get("conditions")) if drivers else [],
         "events": description.snapshot.events,
-        "log": [redact(line) for line in description.evidence.log_lines] if description.evidence and is_failed else [],
+        "log": _list_log(description),
     }
+
+
+def _build_verdict(description: Description) -> JsonObject:
+    verdict = description.verdict
+    return {
+        "outcome": verdict.outcome,
+        "failureKind": verdict.failure_kind,
+        "reason": verdict.reason,
+        "sentence": verdict.sentence,
+        "retryWorthy": verdict.retry_worthy if verdict.outcome is Outcome.FAILED else None,
+        "cause": description.cause or None,
+    }
+
+
+def _list_states(timeline: Timeline) -> list[JsonObject]:
+    return [
+        {
+            "attempt": attempt.number,
+            "state": state.state,
+            "begin": _format_time(state.begin),
+            "end": _format_time(state.end),
+            "message": state.message,
+        }
+        for attempt in timeline.attempts
+        for state in attempt.states
+    ]
+
+
+def _list_log(description: Description) -> list[str]:
+    """Return the last lines of the driver's log after a failure."""
+    if description.evidence is None or description.verdict.outcome is not Outcome.FAILED:
+        return []
+    return [redact(line) for line in description.evidence.log_lines]
 
 
 def _rename(values: dict[str, Any]) -> JsonObject:

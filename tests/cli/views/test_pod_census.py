@@ -1,6 +1,6 @@
 from typing import Any
 
-from airflow_provider_spark_operator.cli.applications.pod_census import PodCensus
+from airflow_provider_spark_operator.cli.views.pod_census import PodCensus
 from airflow_provider_spark_operator.core.kubernetes.names import LABEL_APPLICATION_NAME, LABEL_ROLE
 from airflow_provider_spark_operator.kube.collection import ObjectList
 from airflow_provider_spark_operator.kube.resources import EVENTS

@@ -1,0 +1,1 @@
+"""What several verbs show of applications: columns, descriptions, pods, Events and ends."""
