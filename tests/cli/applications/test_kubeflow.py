@@ -39,7 +39,6 @@ COMMANDS: dict[str, tuple[str, bool | None]] = {
     "logs": ("logs pi", True),
     "submit": ("submit new.yaml", True),
     "delete": ("delete pi", True),
-    "stop": ("stop pi", False),
     "suspend": ("suspend pi", None),
     "resume": ("resume pi", False),
     "cleanup": ("cleanup --older-than 0s", True),
@@ -47,7 +46,7 @@ COMMANDS: dict[str, tuple[str, bool | None]] = {
     "diff": ("diff new.yaml", True),
     "convert": ("convert new.yaml", True),
 }
-TESTED_ELSEWHERE = {"forward", "restart"}
+TESTED_ELSEWHERE = {"forward", "restart", "stop"}
 
 
 async def stay_submitted(_: Application) -> None:
