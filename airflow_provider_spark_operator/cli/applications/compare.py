@@ -4,13 +4,14 @@ import asyncio
 import json
 from collections.abc import Iterator, Mapping
 from datetime import timedelta
+from itertools import takewhile
 from typing import Annotated, Final
 
 from ...core.convert.document import convert_document
 from ...core.dialects.progress import ExecutorState
 from ...core.kubernetes.manifest import build_manifest
 from ...core.kubernetes.times import format_duration
-from ...core.log.driver_log import redact
+from ...core.log.driver_log import clean_line, redact
 from ...core.states.states import RUNNING
 from ...kube.client import KubeClient
 from ...kube.connection import ClusterAccess
@@ -37,6 +38,7 @@ spark-operator compare pi report -o json | jq .differences
 
 _TITLES: Final = ("", "FIRST", "SECOND")
 _MISSING: Final = "-"
+_LONGEST_VALUE: Final = 60
 
 
 def _declare(which: str) -> Parameter:
@@ -89,7 +91,7 @@ def _print(both: list[Description], differences: list[tuple[str, object, object]
     for one in both:
         printer.print_lines([one.verdict.sentence, *([f"Cause: {one.cause}"] if one.cause else [])])
     printer.print_heading("Fields that differ")
-    rows = [(path, _format(first), _format(second)) for path, first, second in differences]
+    rows = [(path, *_show_difference(_format(first), _format(second))) for path, first, second in differences]
     if rows:
         printer.print_table(("PATH", *_TITLES[1:]), rows)
     else:
@@ -151,6 +153,16 @@ def _find_differences(
                 yield from _find_differences(one.get(key), other.get(key), (*path, key))
             return
     yield format_path(path), first, second
+
+
+def _show_difference(first: str, second: str) -> tuple[str, str]:
+    """Return two values for a table. Long values are cut around their first difference."""
+    start = 0
+    if max(len(first), len(second)) > _LONGEST_VALUE:
+        equal = takewhile(lambda pair: pair[0] == pair[1], zip(first, second, strict=False))
+        start = max(0, sum(1 for _ in equal) - _LONGEST_VALUE // 3)
+    one, other = (clean_line("…" * bool(start) + text[start:], longest=_LONGEST_VALUE) for text in (first, second))
+    return one, other
 
 
 def _format(value: object) -> str:

@@ -77,6 +77,25 @@ def test_fields_that_differ_have_the_paths_of_set(
     assert differences["spec.driverArgs"] == (None, ["100"])
 
 
+def test_long_values_are_cut_around_their_first_difference(
+    scripted_cluster: Cluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    scripted_cluster.script = stay_submitted
+    manifest = tmp_path / "pi.yaml"
+    manifest.write_text(MANIFEST)
+    for name, word in (("slow", "left"), ("fast", "right")):
+        argument = f"spec.driverArgs=['{'a' * 200}{word}{'z' * 200}']"
+        assert main(["submit", str(manifest), "--name", name, "--set", argument]) == ExitCode.SUCCESS
+    capsys.readouterr()
+    assert main(["compare", "slow", "fast"]) == ExitCode.SUCCESS
+    row = next(line for line in capsys.readouterr().out.splitlines() if "spec.driverArgs" in line)
+    _, first, second = row.split()
+    assert first.startswith("…aaa")
+    assert (len(first), len(second)) == (60, 60)
+    assert "left" in first
+    assert "right" in second
+
+
 def test_missing_application_is_an_error(scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
     scripted_cluster.create("slow")
     assert main(["compare", "slow", "fast"]) == ExitCode.API_FAILED
