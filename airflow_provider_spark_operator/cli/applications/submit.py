@@ -35,7 +35,14 @@ from ..submission.submission_options import (
     UploadTo,
     build_settings,
 )
-from ..submission.submission_source import Request, compose_request, describe_taken_name, upload_nothing
+from ..submission.submission_source import (
+    Request,
+    compose_named_request,
+    compose_request,
+    describe_taken_name,
+    upload_nothing,
+    write_object,
+)
 from ..views.application_end import Timeout, Wait, wait_and_report
 from .named_applications import format_name
 from .replacement import check_replacement, replace_application
@@ -119,7 +126,8 @@ def run(
         download_from=download_from,
         api_version=api_version,
     )
-    document = compose_request(request, *([upload_nothing] if dry_run else []))
+    write = upload_nothing if dry_run else write_object
+    document = compose_named_request(request, "to replace", write) if replace else compose_request(request, write)
     limit = parse_duration(timeout) if timeout is not None else None
     waiting = Wait(limit=limit, with_log=follow) if wait or follow else None
     access = ClusterAccess(kubeconfig=kubeconfig, context=context, namespace=namespace)

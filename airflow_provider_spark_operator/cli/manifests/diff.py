@@ -5,7 +5,6 @@ import re
 import sys
 from collections.abc import Mapping
 from contextlib import suppress
-from pathlib import PurePosixPath
 from typing import Any
 
 from ...core.kubernetes.json_object import JsonObject
@@ -18,7 +17,7 @@ from ...kube.client import KubeClient
 from ...kube.connection import ClusterAccess
 from ...kube.errors import NotFound
 from ..base.cluster_client import run_with_client
-from ..base.errors import CommandError, print_note
+from ..base.errors import print_note
 from ..base.exit_codes import ExitCode
 from ..files.documents import describe_source
 from ..options.options import Context, Kubeconfig, Namespace
@@ -39,7 +38,7 @@ from ..submission.submission_options import (
     UploadTo,
     build_settings,
 )
-from ..submission.submission_source import Request, advise_on_name, compose_request, upload_nothing
+from ..submission.submission_source import Request, advise_on_name, compose_named_request, upload_nothing
 
 EXAMPLES = """
 # Compare a manifest with the application of the same name in the cluster
@@ -83,12 +82,6 @@ def run(
     `submit` does not change an existing application: to apply the difference, submit with --replace, or
     with another name. For a program, --name is required: without it, each submission gets a new name.
     """
-    if name is None and PurePosixPath(file).suffix in (".py", ".jar"):
-        raise CommandError(
-            f"{file} is a program, and each submission of it creates an application with a new name. Add "
-            "--name NAME to name the application to compare with",
-            ExitCode.INVALID,
-        )
     show_warnings()
     values = read_parameter_values(parameters)
     request = Request(
@@ -101,23 +94,20 @@ def run(
         download_from=download_from,
         api_version=api_version,
     )
-    document = compose_request(request, write=upload_nothing)
+    document = compose_named_request(request, "to compare with", upload_nothing)
     has_options = any((values, arguments, assignments, api_version, ttl, keep_driver))
     source = describe_source(file)
     title = f"{source} (with options)" if has_options else source
     access = ClusterAccess(kubeconfig=kubeconfig, context=context, namespace=namespace)
-    return run_with_client(access, lambda client: _compare(client, document, (source, title), namespace))
+    return run_with_client(access, lambda client: _compare(client, document, title, namespace))
 
 
-async def _compare(client: KubeClient, document: JsonObject, names: tuple[str, str], namespace: str | None) -> ExitCode:
-    """Compare a document with the cluster. The names are those of its file, and of the new side of the difference."""
-    source, title = names
+async def _compare(client: KubeClient, document: JsonObject, title: str, namespace: str | None) -> ExitCode:
+    """Compare a document with the cluster. The title names the new side of the difference."""
     body = prepare_document(client, document, namespace, None)
     resource = await set_served_version(client, body)
     metadata = body["metadata"]
-    name, place = metadata.get("name"), metadata["namespace"]
-    if not name:
-        raise CommandError(f"{source}: metadata.name: is required: add the name to compare with", ExitCode.INVALID)
+    name, place = metadata["name"], metadata["namespace"]
     try:
         present = await client.get(resource, name, place)
     except NotFound:

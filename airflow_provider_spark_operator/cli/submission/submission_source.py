@@ -6,7 +6,7 @@ import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any, Final
 
 from ...core.compose.application import TaskSettings, apply_parameters
@@ -25,7 +25,7 @@ from ..base.errors import CommandError, print_note
 from ..base.exit_codes import ExitCode
 from ..base.object_names import derive_name
 from ..base.program_name import get_program_name
-from ..files.documents import DocumentError, read_documents, split_list
+from ..files.documents import DocumentError, describe_source, read_documents, split_list
 from ..options.assignment import assign, parse_assignment, read_value_at
 
 
@@ -100,6 +100,34 @@ def compose_request(request: Request, write: WriteObject = write_object) -> Json
     return _assign_values(document, request.assignments)
 
 
+def compose_named_request(request: Request, use: str, write: WriteObject = write_object) -> JsonObject:
+    """Return the application, like `compose_request`, if each submission of it has the same name.
+
+    Args:
+        request: What to submit.
+        use: What the name is needed for, for messages.
+        write: Uploads a file.
+
+    Raises:
+        CommandError: Each submission has another name, or a file cannot be read or uploaded.
+        InvalidResource: The manifest or a parameter is not valid.
+    """
+    if request.name is None and _is_program(request.file):
+        raise CommandError(
+            f"{request.file} is a program, and each submission of it creates an application with a new name. Add "
+            f"--name NAME to name the application {use}",
+            ExitCode.INVALID,
+        )
+    document = compose_request(request, write)
+    metadata = document.get("metadata")
+    if isinstance(metadata, Mapping) and metadata.get("generateName") and not metadata.get("name"):
+        source = describe_source(request.file)
+        raise CommandError(
+            f"{source}: metadata.name: is required: add the name of the application {use}", ExitCode.INVALID
+        )
+    return document
+
+
 def override(document: JsonObject, values: dict[str, Any], assignments: Sequence[str]) -> JsonObject:
     """Return a document with the values of options.
 
@@ -129,14 +157,13 @@ def _assign_values(document: JsonObject, assignments: Sequence[str]) -> JsonObje
 
 
 def _compose(request: Request, write: WriteObject) -> JsonObject:
-    suffix = PurePosixPath(request.file).suffix
     values = dict(request.values)
-    if suffix in (".py", ".jar"):
+    if _is_program(request.file):
         if ":/" not in request.file and not Path(request.file).is_file():
             raise FileUnavailable(f"could not find file {request.file!r} in {Path.cwd()}")
         name = request.name or _build_name(request.file)
         document = read_document(None, request.api_version, name=name, namespace=None)
-        values = _add_program(request.file, suffix, values)
+        values = _add_program(request.file, values)
         problems = Parameters(**values).find_problems(alone=True)
         if problems:
             raise InvalidResource(problems)
@@ -171,8 +198,12 @@ def _read_manifest(file: str) -> object:
     return build_manifest(content)
 
 
-def _add_program(file: str, suffix: str, values: dict[str, Any]) -> dict[str, Any]:
-    if suffix == ".jar":
+def _is_program(file: str) -> bool:
+    return file.endswith((".py", ".jar"))
+
+
+def _add_program(file: str, values: dict[str, Any]) -> dict[str, Any]:
+    if file.endswith(".jar"):
         return {**values, "jars": [file, *(values.get("jars") or ())]}
     if values.get("py_file"):
         raise CommandError("--py-file cannot be combined with a script: leave one of them out", ExitCode.INVALID)

@@ -255,6 +255,17 @@ def test_replace_keeps_an_application_that_a_task_waits_for(
     assert scripted_cluster.application()["metadata"]["uid"] == uid
 
 
+def test_replace_needs_a_name(scripted_cluster: Cluster, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "many.yaml").write_text(yaml.safe_dump({**MANIFEST, "metadata": {"generateName": "pi-"}}))
+    assert main(["submit", "many.yaml", "--replace"]) == ExitCode.INVALID
+    error = capsys.readouterr().err
+    assert "many.yaml: metadata.name: is required: add the name of the application to replace" in error
+    assert main(["submit", "job.py", "--image", "spark:4.3.0", "--replace"]) == ExitCode.INVALID
+    assert "Add --name NAME to name the application to replace" in capsys.readouterr().err
+    assert scripted_cluster.applications() == []
+    assert main(["submit", "job.py", "--image", "spark:4.3.0", "--replace", "--name", "job"]) == ExitCode.SUCCESS
+
+
 @pytest.mark.usefixtures("folder")
 def test_taken_name_is_exit_code_3(scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
     scripted_cluster.create("pi")
