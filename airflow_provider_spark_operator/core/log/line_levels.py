@@ -2,7 +2,8 @@
 
 import logging
 import re
-from typing import Final
+from collections.abc import Mapping
+from typing import Final, TypeAlias
 
 # The level is near the start of a line, which may have 64 KiB.
 _LOOKED_AT: Final = 400
@@ -35,16 +36,47 @@ _CONTINUED: Final = re.compile(
 _SPARK: Final = re.compile(
     rf'(?:\d\d/\d\d/\d\d [\d:]{{8}} |\{{"ts":"[^"]*","level":")({_WORDS})\b|Using Spark\'s default log4j profile: '
 )
-# A hidden line continues in the frames of a Java stack trace. If it ends with a colon or a brace, it also continues in
-# indented lines, braces and exceptions.
-_FRAME: Final = re.compile(r"\s+at [\w$.<>/@-]+\(|\s+\.\.\. \d+ more|Caused by: ")
-_BLOCK: Final = re.compile(r"\s|$|[{}]|Caused by: |[a-zA-Z_][\w.$]*(?:Exception|Error)\b")
+
+# The lines that Spark writes together with a hidden line: after each part of a message, the patterns of what can
+# follow, with the part that it is. Only these lines cannot be output of the program.
+_Following: TypeAlias = tuple[tuple[re.Pattern[str], str], ...]
+_FRAME: Final = (re.compile(r"\tat [\w$.<>/@-]+\("), "frame")
+_BLANK: Final = re.compile(r"\s*$")
+_FOLLOWING: Final[Mapping[str, _Following]] = {
+    "message": (_FRAME,),
+    "frame": (
+        _FRAME,
+        (re.compile(r"\t\.\.\. \d+ (?:more|common frames omitted)$"), "frame"),
+        (re.compile(r"Caused by: [\w$.]+(?:Exception|Error)\b"), "frame"),
+    ),
+    "progress": ((re.compile(r"  "), "progress"), (re.compile(r"\}$"), "end")),
+    "traceback": (
+        (re.compile(r"  "), "traceback"),
+        (re.compile(r"[a-zA-Z_][\w.]*(?:Exception|Error|Exit|Interrupt)\b"), "raised"),
+    ),
+    "raised": (_FRAME, (re.compile(r"$"), "message")),
+    "schema": ((re.compile(r"\{$|  "), "schema"), (re.compile(r"\}$"), "end of schema")),
+    "end of schema": ((re.compile(r"and corresponding Parquet message type:$"), "begin of type"),),
+    "begin of type": ((re.compile(r"message \S+ \{$"), "type"),),
+    "type": ((re.compile(r"  "), "type"), (re.compile(r"\}$"), "blank")),
+    "blank": ((_BLANK, "last blank"),),
+    "last blank": ((_BLANK, "end"),),
+    "end": (),
+    "": (),  # the line was shown
+}
+_OPENERS: Final[Mapping[str, str]] = {
+    "Streaming query made progress: {": "progress",
+    "Traceback (most recent call last):": "traceback",
+    "Initialized Parquet WriteSupport with Catalyst schema:": "schema",
+}
 
 
 class SparkLineFilter:
     """Chooses the lines of a driver's log to show: all lines but those of Spark below a level.
 
-    Every line that is not certainly one of Spark's is output of the program, and is shown.
+    A line that is not certainly one of Spark's is output of the program, and is shown. Besides lines in Spark's layout,
+    these are certain: Java stack frames directly after a hidden line, with the causes between them; and the lines of a
+    Python traceback, of the progress of a streaming query or of a Parquet schema, if a hidden line announces them.
 
     Args:
         lowest: The lowest level of Spark's lines to show, a constant of `logging`.
@@ -52,21 +84,19 @@ class SparkLineFilter:
 
     def __init__(self, lowest: int) -> None:
         self._lowest = lowest
-        self._continuation: re.Pattern[str] | None = None
+        self._hidden = ""  # what the latest line was, if it was hidden
 
     def shows(self, line: str) -> bool:
         """Return whether to show the next line of the log."""
         found = _SPARK.match(line[:_LOOKED_AT])
         if found is not None:
             is_shown = _LEVELS[found[1] or "INFO"] >= self._lowest
-            opens_block = line.rstrip().endswith((":", "{"))
-            self._continuation = None if is_shown else _BLOCK if opens_block else _FRAME
+            opened = (part for opener, part in _OPENERS.items() if line.rstrip().endswith(opener))
+            self._hidden = "" if is_shown else next(opened, "message")
             return is_shown
-        if self._continuation is None or not self._continuation.match(line[:_LOOKED_AT]):
-            self._continuation = None
-            return True
-        self._continuation = _BLOCK
-        return False
+        following = (part for pattern, part in _FOLLOWING[self._hidden] if pattern.match(line[:_LOOKED_AT]))
+        self._hidden = next(following, "")
+        return not self._hidden
 
 
 class LineLevels:
