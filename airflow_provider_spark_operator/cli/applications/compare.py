@@ -11,7 +11,8 @@ from ...core.convert.document import convert_document
 from ...core.dialects.progress import ExecutorState
 from ...core.kubernetes.manifest import build_manifest
 from ...core.kubernetes.times import format_duration
-from ...core.log.driver_log import clean_line, redact
+from ...core.log.driver_log import clean_line
+from ...core.log.secret_fields import hide_secrets
 from ...core.states.states import RUNNING
 from ...kube.client import KubeClient
 from ...kube.connection import ClusterAccess
@@ -143,7 +144,7 @@ def _read_specs(first: Description, second: Description) -> tuple[object, object
 def _find_differences(
     first: object, second: object, path: tuple[str | int, ...] = ("spec",)
 ) -> Iterator[tuple[str, object, object]]:
-    """Yield the path and both values of each field that differs; None for a field that is not set."""
+    """Yield the path and both values of each field that differs, without secrets; None for a field that is not set."""
     if first == second:
         return
     if isinstance(first, Mapping | None) and isinstance(second, Mapping | None):
@@ -152,7 +153,8 @@ def _find_differences(
             for key in dict.fromkeys([*one, *other]):
                 yield from _find_differences(one.get(key), other.get(key), (*path, key))
             return
-    yield format_path(path), first, second
+    name = str(path[-1])
+    yield format_path(path), hide_secrets(first, name), hide_secrets(second, name)
 
 
 def _show_difference(first: str, second: str) -> tuple[str, str]:
@@ -168,4 +170,4 @@ def _show_difference(first: str, second: str) -> tuple[str, str]:
 def _format(value: object) -> str:
     if value is None:
         return _MISSING
-    return redact(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

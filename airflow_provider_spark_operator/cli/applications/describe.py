@@ -9,6 +9,7 @@ from ...core.dialects.progress import Phase
 from ...core.kubernetes.pods import get_object, get_status, get_text, list_objects
 from ...core.kubernetes.times import format_duration
 from ...core.log.driver_log import redact
+from ...core.log.secret_fields import hide_arguments
 from ...core.report.summary import ApplicationSummary, read_task
 from ...core.report.timeline import Timeline
 from ...core.report.timeline_rows import number_missing
@@ -255,7 +256,7 @@ def _describe_program(spec: object) -> str:
     ]
     arguments = fields.get("driverArgs") or fields.get("arguments")
     words += [str(word) for word in arguments] if isinstance(arguments, list) else []
-    return redact(" ".join(word for word in words if word))
+    return " ".join(word for word in hide_arguments(words) if word)
 
 
 def _format_labels(resource: dict[str, object]) -> str:

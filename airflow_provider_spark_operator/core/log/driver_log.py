@@ -18,12 +18,15 @@ _TITLE: Final = "\nLast lines of the driver's log:\n"
 _INDENT: Final = "  "
 # A history that is not trimmed keeps the lines of every attempt.
 LONGEST: Final = 2048
-_HIDDEN: Final = "(redacted)"
-# The words of Spark's default for spark.redaction.regex, and a few more. A driver can print any line: a match starts
-# only where a name starts, and the quantifiers do not give back what they have matched.
+HIDDEN: Final = "(redacted)"
+"""What is shown in place of a secret."""
+NAMES_OF_SECRETS: Final = "secret|passw(?:or)?d|passphrase|token|credential|(?:access|api|account|private)[._-]?key"
+"""A pattern that the names of secrets contain: the words of Spark's `spark.redaction.regex`, and a few more."""
+# A driver can print any line: a match starts only where a name starts, and the quantifiers do not give back what they
+# have matched.
 _SECRET: Final = re.compile(
-    r"""(?ix)
-    (?<![\w.-])(?=[\w.-]*?(?:secret|passw(?:or)?d|token|credential|access[._-]?key|api[._-]?key))
+    rf"""(?ix)
+    (?<![\w.-])(?=[\w.-]*?(?:{NAMES_OF_SECRETS}))
     ([\w.-]++["']?+\s*+[:=]\s*+)
     (?:"[^"]*"|'[^']*'|(?:bearer\s+)?[^\s,;&"']+)
     """
@@ -108,9 +111,9 @@ def split_lines(message: str) -> tuple[str, tuple[str, ...]]:
 def redact(line: str) -> str:
     """Return `line` without the values of settings with names of secrets, and without credentials in URLs."""
     for pattern, shown in (
-        (_SECRET, rf"\1{_HIDDEN}"),
-        (_AUTHORIZATION, rf"\1{_HIDDEN}"),
-        (_USER_INFO, rf"\1{_HIDDEN}@"),
+        (_SECRET, rf"\1{HIDDEN}"),
+        (_AUTHORIZATION, rf"\1{HIDDEN}"),
+        (_USER_INFO, rf"\1{HIDDEN}@"),
     ):
         line = pattern.sub(shown, line)
     return line

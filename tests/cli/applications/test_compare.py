@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from airflow_provider_spark_operator.cli import main
 from airflow_provider_spark_operator.cli.base.exit_codes import ExitCode
@@ -94,6 +95,38 @@ def test_long_values_are_cut_around_their_first_difference(
     assert (len(first), len(second)) == (60, 60)
     assert "left" in first
     assert "right" in second
+
+
+SECRETS = """
+spec:
+  driverArgs: ["--password", "s3cr3t-ONE"]
+  sparkConf: {spark.hadoop.fs.s3a.secret.key: s3cr3t-ONE}
+  driverSpec:
+    podTemplateSpec:
+      spec: {containers: [{name: spark-kubernetes-driver, env: [{name: DB_PASSWORD, value: s3cr3t-ONE}]}]}
+"""
+
+
+@pytest.mark.parametrize("output", ["text", "json"])
+def test_secrets_that_differ_are_differences_without_their_values(
+    scripted_cluster: Cluster, tmp_path: Path, capsys: pytest.CaptureFixture[str], output: str
+) -> None:
+    scripted_cluster.script = stay_submitted
+    for name, secret in (("slow", "ONE"), ("fast", "TWO")):
+        document = yaml.safe_load(MANIFEST)
+        for field, value in yaml.safe_load(SECRETS.replace("ONE", secret))["spec"].items():
+            document["spec"][field] = {**document["spec"][field], **value} if field == "sparkConf" else value
+        (tmp_path / "pi.yaml").write_text(yaml.safe_dump(document))
+        assert main(["submit", str(tmp_path / "pi.yaml"), "--name", name]) == ExitCode.SUCCESS
+    capsys.readouterr()
+    assert main(["compare", "slow", "fast", "-o", output]) == ExitCode.SUCCESS
+    text = capsys.readouterr().out
+    assert "s3cr3t" not in text
+    assert text.count("(redacted)") == (6 if output == "json" else 4)  # the end of the long list is cut
+    for path in ("spec.driverArgs", "secret.key", "spec.driverSpec.podTemplateSpec.spec.containers"):
+        assert path in text
+    assert main(["describe", "slow"]) == ExitCode.SUCCESS
+    assert "local:///opt/pi.py --password (redacted)\n" in capsys.readouterr().out
 
 
 def test_missing_application_is_an_error(scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
