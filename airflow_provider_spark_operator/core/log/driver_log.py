@@ -19,9 +19,9 @@ _INDENT: Final = "  "
 # A history that is not trimmed keeps the lines of every attempt.
 LONGEST: Final = 2048
 HIDDEN: Final = "(redacted)"
-"""What is shown in place of a secret."""
+"""Replaces a secret."""
 NAMES_OF_SECRETS: Final = "secret|passw(?:or)?d|passphrase|token|credential|(?:access|api|account|private)[._-]?key"
-"""A pattern that the names of secrets contain: the words of Spark's `spark.redaction.regex`, and a few more."""
+"""Matches a part of the names of secrets: the words of Spark's `spark.redaction.regex`, and a few more."""
 # A driver can print any line: a match starts only where a name starts, and the quantifiers do not give back what they
 # have matched.
 _SECRET: Final = re.compile(

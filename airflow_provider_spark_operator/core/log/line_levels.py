@@ -37,8 +37,8 @@ _SPARK: Final = re.compile(
     rf'(?:\d\d/\d\d/\d\d [\d:]{{8}} |\{{"ts":"[^"]*","level":")({_WORDS})\b|Using Spark\'s default log4j profile: '
 )
 
-# The lines that Spark writes together with a hidden line: after each part of a message, the patterns of what can
-# follow, with the part that it is. Only these lines cannot be output of the program.
+# The lines that Spark writes together with a hidden line. Each part of a message has the patterns of what can follow,
+# with the part that it is. Only these lines cannot be output of the program.
 _Following: TypeAlias = tuple[tuple[re.Pattern[str], str], ...]
 _FRAME: Final = (re.compile(r"\tat [\w$.<>/@-]+\("), "frame")
 _BLANK: Final = re.compile(r"\s*$")
@@ -74,9 +74,9 @@ _OPENERS: Final[Mapping[str, str]] = {
 class SparkLineFilter:
     """Chooses the lines of a driver's log to show: all lines but those of Spark below a level.
 
-    A line that is not certainly one of Spark's is output of the program, and is shown. Besides lines in Spark's layout,
-    these are certain: Java stack frames directly after a hidden line, with the causes between them; and the lines of a
-    Python traceback, of the progress of a streaming query or of a Parquet schema, if a hidden line announces them.
+    A line that is not certainly one of Spark's is output of the program, and is shown. Lines in Spark's layout are
+    certain, and so are Java stack frames directly after a hidden line, with their causes. If a hidden line announces a
+    Python traceback, the progress of a streaming query or a Parquet schema, its lines are certain, too.
 
     Args:
         lowest: The lowest level of Spark's lines to show, a constant of `logging`.
