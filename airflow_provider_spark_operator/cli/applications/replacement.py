@@ -1,10 +1,19 @@
-"""Delete an application, and submit one of the same name."""
+"""Delete an application, and submit one of the same name.
+
+Before the deletion, everything that can be checked is checked. From then on, a file keeps the manifest until the new
+application exists.
+"""
 
 import asyncio
-from collections.abc import Mapping
-from contextlib import suppress
+import re
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any
+from pathlib import Path
+from tempfile import NamedTemporaryFile
 
 from ...core.dialects.dialect import read_progress
 from ...core.dialects.progress import Phase
@@ -13,13 +22,21 @@ from ...core.report.summary import read_task
 from ...follow.access.errors import DeletionStuck, NameTaken
 from ...follow.access.pods import read_driver_pod, wait_until_gone
 from ...follow.access.reference import ApplicationReference
+from ...follow.submission.replace import is_result_pending
 from ...follow.submission.submit import submit
+from ...kube.backoff import Backoff
 from ...kube.client import KubeClient
-from ...kube.errors import AlreadyExists, KubeError
+from ...kube.errors import TRANSIENT, AlreadyExists, Forbidden, KubeError, NotFound, ServerError, Unreachable
 from ..base.errors import CommandError, print_error
 from ..base.exit_codes import ExitCode
 from ..options.options import DocumentFormat
-from ..output.output import print_documents
+from ..output.output import format_documents, print_documents
+
+# The quota controller counts a deleted application for a moment. An outage of the API may be as short.
+_CREATION_SECONDS = 10.0
+_DELETED = "was deleted and not submitted again"
+_UNKNOWN = "was deleted, and perhaps not submitted again"
+_QUOTA = "exceeded quota: "
 
 
 async def check_replacement(
@@ -38,10 +55,15 @@ async def check_replacement(
         CommandError: Another client manages the application.
         KubeError: A permission is missing, or the API rejects the new application.
     """
-    _check_owner(reference, present, verb)
+    _check_owner(client, reference, present, verb)
     await read_driver_pod(client, reference)
-    with suppress(AlreadyExists):  # of the old application; the API has checked the permission and the content before
+    try:
         await client.create(reference.resource, body, reference.namespace, dry_run=True)
+    except AlreadyExists:  # the old application; the API has checked the permission and the content before
+        pass
+    except Forbidden as error:
+        if not _is_freed_by_deletion(error.message):
+            raise
 
 
 async def replace_application(
@@ -52,29 +74,134 @@ async def replace_application(
     Args:
         client: The client of the cluster.
         reference: The application to delete. See `check_replacement`.
-        body: The application to submit. It is printed if it is not submitted after the deletion.
+        body: The application to submit. It is printed and kept in a file if it is not submitted after the deletion.
         limit: The time after which to stop waiting for the deletion.
 
     Raises:
-        CommandError: The application still exists after this time, or the new one was not submitted.
-        KubeError: The application was not deleted.
+        CommandError: The application still exists after this time, or another one has its name.
+        KubeError: The application was not deleted, or the new one was not submitted.
     """
-    await client.delete(reference.resource, reference.name, reference.namespace, uid=reference.uid)
+    with _keep_manifest(reference, body) as copy:
+        try:
+            await _delete(client, reference, copy)
+            await wait_until_gone(client, reference, limit.total_seconds())
+            return await _create(client, reference, body, copy)
+        except DeletionStuck as error:
+            raise CommandError(str(error), ExitCode.TIMED_OUT) from None
+        except NameTaken as error:
+            raise CommandError(str(error), ExitCode.API_FAILED) from None
+
+
+@dataclass
+class _Copy:
+    """A copy of a manifest, and what happened to its application: empty if it was not deleted."""
+
+    path: Path
+    fate: str = ""
+
+
+@contextmanager
+def _keep_manifest(reference: ApplicationReference, body: JsonObject) -> Iterator[_Copy]:
+    """Keep a manifest in a file. If the block fails, name the file and print the manifest, unless nothing was deleted.
+
+    Raises:
+        CommandError: The file cannot be written.
+    """
     try:
-        await wait_until_gone(client, reference, limit.total_seconds())
-        return (await submit(client, body)).reference
-    except DeletionStuck as error:
-        _print_lost(reference, body)
-        raise CommandError(str(error), ExitCode.TIMED_OUT) from None
-    except (KubeError, NameTaken) as error:
-        _print_lost(reference, body)
-        raise CommandError(str(error), ExitCode.API_FAILED) from None
-    except asyncio.CancelledError:
-        _print_lost(reference, body)
+        with NamedTemporaryFile("w", encoding="utf-8", prefix="spark-operator-", suffix=".yaml", delete=False) as file:
+            file.write(format_documents([body], DocumentFormat.YAML))
+    except OSError as error:
+        message = f"could not keep a copy of the manifest, so nothing was deleted: {error}"
+        raise CommandError(message, ExitCode.INFRASTRUCTURE_FAILED) from None
+    copy = _Copy(Path(file.name))
+    try:
+        yield copy
+        copy.fate = ""
+    finally:
+        if copy.fate:
+            print_error(f"{reference} {copy.fate}. Its manifest is on stdout and in {copy.path}; submit it later")
+            with suppress(OSError):
+                print_documents([body], DocumentFormat.YAML)
+                sys.stdout.flush()
+        else:
+            with suppress(OSError):
+                copy.path.unlink()
+
+
+async def _delete(client: KubeClient, reference: ApplicationReference, copy: _Copy) -> None:
+    copy.fate = "was perhaps deleted, and not submitted again"
+    try:
+        await client.delete(reference.resource, reference.name, reference.namespace, uid=reference.uid)
+    except NotFound:  # another client has deleted it
+        pass
+    except KubeError as error:
+        if not _may_have_taken_effect(error):
+            copy.fate = ""
         raise
+    copy.fate = _DELETED
 
 
-def _check_owner(reference: ApplicationReference, resource: Mapping[str, Any], verb: str) -> None:
+async def _create(
+    client: KubeClient, reference: ApplicationReference, body: JsonObject, copy: _Copy
+) -> ApplicationReference:
+    """Submit an application. Repeat this for some seconds after a refusal of a quota and during an outage.
+
+    Raises:
+        NameTaken: Another application has the name.
+        KubeError: The API rejected the request or could not be reached.
+    """
+    deadline, backoff = time.monotonic() + _CREATION_SECONDS, Backoff(first=0.2, longest=2.0)
+    answer_lost = False
+    while True:
+        copy.fate = _UNKNOWN
+        try:
+            return (await submit(client, body)).reference
+        except (KubeError, NameTaken) as error:
+            answer_lost = answer_lost or _may_have_taken_effect(error)
+            if answer_lost and (created := await _find_created(client, reference, body)):
+                return created
+            copy.fate = _UNKNOWN if answer_lost else _DELETED
+            if not _is_temporary(error) or time.monotonic() >= deadline:
+                raise
+        await asyncio.sleep(backoff.next())
+
+
+async def _find_created(
+    client: KubeClient, reference: ApplicationReference, body: JsonObject
+) -> ApplicationReference | None:
+    """Return the application if it exists with the content that was submitted."""
+    try:
+        found = await client.get(reference.resource, reference.name, reference.namespace)
+    except KubeError:
+        return None
+    is_new = found["metadata"]["uid"] != reference.uid and _covers(found["spec"], body["spec"])
+    return ApplicationReference.of(found, reference.resource) if is_new else None
+
+
+def _covers(stored: object, sent: object) -> bool:
+    """Return whether a stored value is the one that was sent. The API server may have added defaults."""
+    if isinstance(sent, Mapping):
+        return isinstance(stored, Mapping) and all(_covers(stored.get(key), value) for key, value in sent.items())
+    if isinstance(sent, list):
+        return isinstance(stored, list) and len(stored) == len(sent) and all(map(_covers, stored, sent))
+    return stored == sent
+
+
+def _may_have_taken_effect(error: Exception) -> bool:
+    return isinstance(error, Unreachable | ServerError)
+
+
+def _is_temporary(error: Exception) -> bool:
+    return isinstance(error, TRANSIENT) or (isinstance(error, Forbidden) and _QUOTA in error.message)
+
+
+def _is_freed_by_deletion(message: str) -> bool:
+    """Return whether a quota refuses an application only because the one to delete is counted."""
+    numbers = re.search(rf"{_QUOTA}.*, used: (.*), limited: (.*)", message)
+    return numbers is not None and numbers[1] == numbers[2]
+
+
+def _check_owner(client: KubeClient, reference: ApplicationReference, resource: JsonObject, verb: str) -> None:
     """Check that no other client manages the application.
 
     Raises:
@@ -82,21 +209,13 @@ def _check_owner(reference: ApplicationReference, resource: Mapping[str, Any], v
     """
     metadata = resource["metadata"]
     owner = next(iter(metadata.get("ownerReferences") or ()), None)
-    if owner is not None:
-        raise CommandError(
-            f"could not {verb} {reference}: it belongs to {owner.get('kind')} {owner.get('name')}. "
-            "Run it again through its owner",
-            ExitCode.INVALID,
-        )
     task = read_task(metadata)
-    if task is not None and read_progress(resource).phase is not Phase.ENDED:
-        raise CommandError(
-            f"could not {verb} {reference}: task {task} of Airflow waits for it. Clear the task in Airflow",
-            ExitCode.INVALID,
-        )
-
-
-def _print_lost(reference: ApplicationReference, body: JsonObject) -> None:
-    """Print the manifest of an application that was deleted and not submitted again."""
-    print_error(f"{reference} was deleted and not submitted again. Its manifest is on stdout; submit it later")
-    print_documents([body], DocumentFormat.YAML)
+    if owner is not None:
+        problem = f"it belongs to {owner.get('kind')} {owner.get('name')}. Run it again through its owner"
+    elif task is not None and read_progress(resource).phase is not Phase.ENDED:
+        problem = f"task {task} of Airflow waits for it. Clear the task in Airflow"
+    elif task is not None and is_result_pending(resource, client.get_time()):
+        problem = f"task {task} of Airflow has not read its result yet. Try again later, or clear the task in Airflow"
+    else:
+        return
+    raise CommandError(f"could not {verb} {reference}: {problem}", ExitCode.INVALID)

@@ -8,7 +8,7 @@ from ...core.kubernetes.json_object import JsonObject
 from ...follow.access.errors import NameTaken
 from ...follow.access.reference import ApplicationReference
 from ...follow.submission.prepare import prepare_document, set_served_version
-from ...follow.submission.submit import check_submission, submit
+from ...follow.submission.submit import check_submission, submit, warn_about
 from ...kube.client import KubeClient
 from ...kube.connection import ClusterAccess
 from ...kube.errors import NotFound
@@ -149,7 +149,10 @@ async def _submit(client: KubeClient, document: JsonObject, namespace: str | Non
     try:
         present, body = await _find_present(client, document, namespace) if action.replaces else (None, document)
         if action.is_dry:
-            body = body if present else await check_submission(client, document, namespace)
+            if present is None:
+                body = await check_submission(client, document, namespace)
+            else:
+                warn_about(present, body, body)
             print_documents([body], DocumentFormat.YAML)
             print_note(f"the API server accepts the application; nothing was {'replaced' if present else 'created'}")
             return ExitCode.SUCCESS

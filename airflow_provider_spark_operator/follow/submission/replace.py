@@ -142,7 +142,7 @@ async def _await_acknowledgement(client: KubeClient, present: JsonObject, refere
     if _is_acknowledged(present):
         return
     limit = f"{OUTAGE_TOLERANCE_SECONDS / 60:.0f} min"
-    if _seconds_since_end(present, client.get_time()) >= OUTAGE_TOLERANCE_SECONDS:
+    if not is_result_pending(present, client.get_time()):
         logger.warning(
             "%s of an earlier run ended, but that run did not record the result within %s; replacing the application",
             reference,
@@ -166,6 +166,11 @@ async def _await_acknowledgement(client: KubeClient, present: JsonObject, refere
             )
             raise NameTaken(reference, owner_of(now), state, advice)
         await asyncio.sleep(backoff.next())
+
+
+def is_result_pending(document: JsonObject, now: datetime) -> bool:
+    """Return whether the task of an ended application has not recorded the result, and may still do so."""
+    return not _is_acknowledged(document) and _seconds_since_end(document, now) < OUTAGE_TOLERANCE_SECONDS
 
 
 def _is_acknowledged(document: JsonObject) -> bool:

@@ -22,7 +22,7 @@ from .replace import delete_obsolete, free_name, make_room, split_by_clear
 from .retention import SHORTEST_TTL_SECONDS, build_ttl_patch, read_ttl_seconds
 from .stamp import TaskStamp
 
-__all__ = ["Submission", "TaskStamp", "acknowledge", "check_submission", "submit"]
+__all__ = ["Submission", "TaskStamp", "acknowledge", "check_submission", "submit", "warn_about"]
 
 logger = logging.getLogger(__name__)
 
@@ -123,7 +123,7 @@ async def check_submission(client: KubeClient, document: Mapping[str, Any], name
     except AlreadyExists:
         await free_name(client, resource, body["metadata"], None, IfExists.FAIL, 0.0)
         raise
-    _warn_about(resource, body, stored)
+    warn_about(ApplicationReference.of(stored, resource), body, stored)
     return body
 
 
@@ -262,19 +262,27 @@ async def _take_over(
 
 
 async def _create(client: KubeClient, resource: ResourceType, body: JsonObject) -> Submission:
-    return _warn_about(resource, body, await client.create(resource, body, body["metadata"]["namespace"]))
-
-
-def _warn_about(resource: ResourceType, body: JsonObject, created: JsonObject) -> Submission:
-    """Log what the user may not expect of an application that the API server accepted. Return its submission."""
+    created = await client.create(resource, body, body["metadata"]["namespace"])
     reference = ApplicationReference.of(created, resource)
-    if dropped := find_dropped_fields(body, created):
+    warn_about(reference, body, created)
+    return Submission(reference, adopted=False, resource=created)
+
+
+def warn_about(reference: ApplicationReference, body: JsonObject, stored: JsonObject) -> None:
+    """Log what the user may not expect of an application that the API server accepted.
+
+    Args:
+        reference: The application, or the one that it is to replace.
+        body: The manifest.
+        stored: The application as the API server returned it; the manifest if it was not returned.
+    """
+    if dropped := find_dropped_fields(body, stored):
         logger.warning(
             "%s was stored without %s, which this cluster's CustomResourceDefinition does not define",
             reference,
             join_names(dropped),
         )
-    kept = read_ttl_seconds(created)
+    kept = read_ttl_seconds(stored)
     if kept is not None and kept < SHORTEST_TTL_SECONDS:
         logger.warning(
             "%s is deleted %g s after it ends. A task that reads the result later, for example after a restart "
@@ -283,7 +291,6 @@ def _warn_about(resource: ResourceType, body: JsonObject, created: JsonObject) -
             kept,
             SHORTEST_TTL_SECONDS,
         )
-    return Submission(reference, adopted=False, resource=created)
 
 
 async def _give_way(client: KubeClient, made: Submission, stamp: TaskStamp) -> None:

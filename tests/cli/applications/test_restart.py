@@ -1,5 +1,8 @@
 """`spark-operator restart` with the embedded cluster."""
 
+import tempfile
+from pathlib import Path
+
 import pytest
 import yaml
 
@@ -141,7 +144,7 @@ def test_application_that_a_task_waits_for_is_refused(
 def test_ended_application_of_a_task_belongs_to_no_task_afterwards(scripted_cluster: Cluster) -> None:
     scripted_cluster.create("pi", labels={"airflow.spark-operator/task": "abc", "team": "a"})
     scripted_cluster.wait_for_end()
-    scripted_cluster.annotate("pi", **TASK)
+    scripted_cluster.annotate("pi", **TASK, result_taken_by="abc")
     assert main(["restart", "pi"]) == ExitCode.SUCCESS
     metadata = scripted_cluster.application()["metadata"]
     assert metadata["labels"] == {"team": "a"}
@@ -149,8 +152,10 @@ def test_ended_application_of_a_task_belongs_to_no_task_afterwards(scripted_clus
 
 
 def test_application_that_is_not_released_is_printed_as_a_manifest(
-    scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]
+    scripted_cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+
     def hold(document: JsonObject) -> JsonObject:
         document["metadata"]["finalizers"] = ["example.com/hold"]
         return document
@@ -159,7 +164,7 @@ def test_application_that_is_not_released_is_printed_as_a_manifest(
     scripted_cluster.do(lambda: scripted_cluster.store.update(scripted_cluster.kind, "jobs", "pi", hold))
     assert main(["restart", "pi", "--deletion-timeout", "1s"]) == ExitCode.TIMED_OUT
     captured = capsys.readouterr()
-    assert "was deleted and not submitted again. Its manifest is on stdout" in captured.err
+    assert "was deleted and not submitted again. Its manifest is on stdout and in " in captured.err
     manifest = yaml.safe_load(captured.out)
     assert manifest["metadata"] == {"name": "pi", "namespace": "jobs"}
     assert manifest["spec"]["mainClass"] == "A"

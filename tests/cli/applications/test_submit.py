@@ -231,8 +231,10 @@ def test_replace_deletes_the_application_with_the_name(
     assert capsys.readouterr().out == "sparkapplication.spark.apache.org/pi created\n"
     old = scripted_cluster.application()
     scripted_cluster.wait_for_end()
-    assert main(["submit", "pi.yaml", "--replace", "--dry-run"]) == ExitCode.SUCCESS
-    assert "nothing was replaced" in capsys.readouterr().err
+    assert main(["submit", "pi.yaml", "--replace", "--dry-run", "--ttl", "1s"]) == ExitCode.SUCCESS
+    error = capsys.readouterr().err
+    assert "nothing was replaced" in error
+    assert error.count("warning: SparkApplication jobs/pi is deleted 1 s after it ends") == 1
     assert scripted_cluster.application()["metadata"]["uid"] == old["metadata"]["uid"]
     assert main(["submit", "pi.yaml", "--replace", "--executor-memory", "3g"]) == ExitCode.SUCCESS
     captured = capsys.readouterr()
