@@ -89,8 +89,8 @@ def _print(both: list[Description], differences: list[tuple[str, object, object]
     states = dict.fromkeys(state for each in times for state in each)
     printer.print_table(_TITLES, [(state, *(each.get(state, _MISSING) for each in times)) for state in states])
     printer.print_heading("Verdicts")
-    for one in both:
-        printer.print_lines([one.verdict.sentence, *([f"Cause: {one.cause}"] if one.cause else [])])
+    for title, one in zip(_TITLES[1:], both, strict=True):
+        printer.print_lines([f"{title}: {one.verdict.sentence}", *([f"  Cause: {one.cause}"] if one.cause else [])])
     printer.print_heading("Fields that differ")
     rows = [(path, *_show_difference(_format(first), _format(second))) for path, first, second in differences]
     if rows:
@@ -110,6 +110,7 @@ def _summarize(one: Description) -> dict[str, str]:
     running = [s.begin for a in timeline.attempts[-1:] for s in a.states if s.apache_state in RUNNING and s.begin]
     waited = running[0] - timeline.begin if running and timeline.begin else None
     most = max((count for _, count in timeline.counts), default=0)
+    failed = sum(span.state is ExecutorState.FAILED for span in timeline.executors)
     return {
         "Created": f"{summary.created.astimezone():%Y-%m-%d %H:%M:%S %Z}" if summary.created else "",
         "Outcome": describe_outcome(summary) or summary.state,
@@ -118,7 +119,7 @@ def _summarize(one: Description) -> dict[str, str]:
         "Attempts": str(summary.attempts),
         "Executors requested": str(summary.executors.wanted or ""),
         "Executors at once": "" if timeline.has_lost_executors else str(most),
-        "Executors that failed": str(sum(span.state is ExecutorState.FAILED for span in timeline.executors)),
+        "Executors that failed": "" if timeline.has_lost_executors else str(failed),
         "Image": one.image,
     }
 

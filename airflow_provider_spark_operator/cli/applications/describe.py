@@ -16,6 +16,7 @@ from ...core.report.timeline_rows import number_missing
 from ...core.verdict.verdict import FailureKind, Outcome, Verdict
 from ...kube.client import KubeClient
 from ...kube.connection import ClusterAccess
+from ...kube.errors import Forbidden
 from ..base.cluster_client import run_with_client
 from ..base.errors import CommandError, print_error
 from ..base.exit_codes import ExitCode
@@ -76,7 +77,7 @@ def run(
     Without a name, the options of the task select the newest application that the task has submitted.
 
     If the application failed, the description contains the cause and the last lines of the driver's log. If you lack a
-    permission, the command leaves out the section that needs it, and names the permission. JSON has the same content.
+    permission, the command leaves out the section that needs it, and names the permission.
     """
     wanted = TaskFilter(dag, task, run)
     if bool(name) is bool(wanted):
@@ -86,25 +87,29 @@ def run(
 
 
 async def _describe(client: KubeClient, name: str | None, wanted: TaskFilter, output: ReportFormat) -> ExitCode:
-    description = await read_description(client, name or await _find_newest(client, wanted))
+    refusals: list[Forbidden] = []
+    description = await read_description(client, name or await _find_newest(client, wanted, refusals))
     if output is ReportFormat.JSON:
         print(format_value(build_document(description), output), end="")
     else:
         _print(description)
-    for error in description.snapshot.refusals:
+    refusals += description.snapshot.refusals
+    for error in refusals:
         print_error(str(error))
-    return ExitCode.API_FAILED if description.snapshot.refusals else ExitCode.SUCCESS
+    return ExitCode.API_FAILED if refusals else ExitCode.SUCCESS
 
 
-async def _find_newest(client: KubeClient, wanted: TaskFilter) -> str:
-    """Return the name, with the API group, of the newest application of a task.
+async def _find_newest(client: KubeClient, wanted: TaskFilter, refusals: list[Forbidden]) -> str:
+    """Return the name, with the API group, of the newest application of a task. Add groups that are not permitted.
 
     Raises:
         CommandError: There is none.
     """
-    found = await list_applications(client, client.default_namespace, None)
+    found = await list_applications(client, client.default_namespace, None, refusals)
     selected = [one for one in found if wanted.accepts(read_task(one[1]["metadata"]))]
     if not selected:
+        for error in refusals:
+            print_error(str(error))
         message = f"no application with {wanted} found in namespace {client.default_namespace}"
         raise CommandError(message, ExitCode.API_FAILED)
     reference, _ = max(selected, key=lambda one: (one[1]["metadata"]["creationTimestamp"], one[0].name))

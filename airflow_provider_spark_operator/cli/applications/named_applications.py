@@ -9,7 +9,7 @@ from ...core.kubernetes.json_object import JsonObject
 from ...follow.access.find import find_application, list_served_kinds
 from ...follow.access.reference import ApplicationReference
 from ...kube.client import KubeClient
-from ...kube.errors import KubeError
+from ...kube.errors import Forbidden, KubeError
 from ...kube.resources import ResourceType
 from ..base.errors import CommandError, print_error
 from ..base.exit_codes import ExitCode
@@ -36,24 +36,33 @@ def format_name(reference: ApplicationReference) -> str:
     return f"{reference.resource.kind.lower()}.{reference.resource.group}/{reference.name}"
 
 
-async def list_applications(client: KubeClient, namespace: str | None, selector: str | None) -> list[Found]:
+async def list_applications(
+    client: KubeClient, namespace: str | None, selector: str | None, refusals: list[Forbidden] | None = None
+) -> list[Found]:
     """List the applications of every API group that the cluster serves.
 
     Args:
         client: The client of the cluster.
         namespace: The namespace. None for all namespaces.
         selector: Selects applications by their labels. None for all applications.
+        refusals: Receives the errors of API groups that are not permitted. None if every group is needed.
 
     Raises:
         KubeError: The API rejected a request or could not be reached.
     """
-    kinds = await list_served_kinds(client)
-    lists = await asyncio.gather(*(client.list(kind, namespace, label_selector=selector) for kind in kinds))
-    return [
-        (ApplicationReference.of(item, kind), item)
-        for kind, found in zip(kinds, lists, strict=True)
-        for item in found.items
-    ]
+
+    async def list_kind(kind: ResourceType) -> list[Found]:
+        try:
+            found = await client.list(kind, namespace, label_selector=selector)
+        except Forbidden as error:
+            if refusals is None:
+                raise
+            refusals.append(error)
+            return []
+        return [(ApplicationReference.of(item, kind), item) for item in found.items]
+
+    lists = await asyncio.gather(*map(list_kind, await list_served_kinds(client)))
+    return [one for found in lists for one in found]
 
 
 async def act_on_names(client: KubeClient, names: Sequence[str], act: Act, find: Find = find_application) -> ExitCode:

@@ -21,7 +21,7 @@ from .diagnosis.access import check_access, check_namespace, check_optional_kind
 from .diagnosis.controllers import check_controllers
 from .diagnosis.definitions import check_definitions
 from .diagnosis.dns import check_dns
-from .diagnosis.drivers import check_drivers
+from .diagnosis.drivers import DEFAULT_ACCOUNT, check_drivers
 from .diagnosis.finding import Finding, Status, print_findings
 from .diagnosis.quotas import check_quotas
 
@@ -44,7 +44,7 @@ class ReportFormat(StrEnum):
 def run(
     service_account: Annotated[
         str, Parameter("--service-account NAME", "service account of the drivers", check=require_text)
-    ] = "spark",
+    ] = DEFAULT_ACCOUNT,
     context: Context = None,
     kubeconfig: Kubeconfig = None,
     namespace: Namespace = None,

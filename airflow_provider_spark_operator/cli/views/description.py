@@ -144,6 +144,7 @@ def build_document(description: Description) -> JsonObject:
         "driverConditions": list_objects(get_status(drivers[-1]).get("conditions")) if drivers else [],
         "events": description.snapshot.events,
         "log": _list_log(description),
+        "logProblem": (description.evidence.log_problem if description.evidence else None) or None,
     }
 
 

@@ -58,7 +58,9 @@ def test_runs_are_shown_side_by_side(cluster: Cluster, capsys: pytest.CaptureFix
     assert "Attempts 1 1" in rows
     state = "SUBMITTED" if cluster.dialect is KUBEFLOW else "RunningHealthy"
     assert any(row.startswith(f"{state} 0s") for row in rows)
-    assert "Cause: java.lang.IllegalStateException: no such table" in rows
+    verdicts = rows.index("FIRST: The application succeeded.")
+    assert rows[verdicts + 1].lower().startswith("second: failed: ")
+    assert rows[verdicts + 2] == "Cause: java.lang.IllegalStateException: no such table"
     assert "none: both run the same specification" in rows
 
 
@@ -146,6 +148,7 @@ def test_json_of_describe_has_the_verdict(cluster: Cluster, capsys: pytest.Captu
     assert found["states"][-1]["state"] == found["state"]
     assert isinstance(found["seconds"], float)
     assert any("no such table" in line for line in found["log"])
+    assert found["logProblem"] is None
     assert found["task"] is None
 
 
@@ -165,6 +168,20 @@ def test_json_of_describe_has_no_verdict_on_a_retry_before_the_end(
     found = read_json(capsys, "describe", "pi")
     assert (found["verdict"]["outcome"], found["verdict"]["retryWorthy"], found["ended"]) == ("Waiting", None, None)
     assert found["executors"]["running"] == 2
+
+
+def test_lost_executors_have_no_numbers(scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
+    async def succeed_alone(application: Application) -> None:
+        application.start(executors=0)
+        application.succeed()
+
+    scripted_cluster.script = stay_submitted
+    for name in ("slow", "fast"):
+        scripted_cluster.create(name)
+        scripted_cluster.play(succeed_alone, name)
+    assert main(["compare", "slow", "fast"]) == ExitCode.SUCCESS
+    rows = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
+    assert {"Executors at once - -", "Executors that failed - -"} <= {*rows}
 
 
 async def run_without_executors(application: Application) -> None:

@@ -2,12 +2,19 @@
 
 import re
 import time
+from typing import Any
 
 import pytest
 
 from airflow_provider_spark_operator.cli import main
+from airflow_provider_spark_operator.cli.applications import named_applications
 from airflow_provider_spark_operator.cli.base.exit_codes import ExitCode
+from airflow_provider_spark_operator.core.dialects.dialect import DIALECTS
+from airflow_provider_spark_operator.follow.access.reference import resource_of
 from airflow_provider_spark_operator.follow.submission.stamp import TaskStamp
+from airflow_provider_spark_operator.kube.client import KubeClient
+from airflow_provider_spark_operator.kube.errors import Forbidden
+from airflow_provider_spark_operator.kube.resources import ResourceType
 from tests.cli.output.test_tables import Terminal, open_terminal
 from tests.cli.program.test_completion import complete
 from tests.cluster import Cluster, fail, stay_submitted
@@ -95,6 +102,31 @@ def test_describe_of_a_task_without_application_fails(
     scripted_cluster.create("pi")
     assert main(["describe", "--dag", "sales", "--task", "load"]) == ExitCode.API_FAILED
     assert "no application with --dag sales --task load found in namespace jobs" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("dag", ["sales", "sale"], ids=["found", "not found"])
+@pytest.mark.usefixtures("cluster")
+def test_describe_of_a_task_searches_the_permitted_groups_and_names_the_others(
+    dag: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], cluster: Cluster
+) -> None:
+    own = cluster.application(NEW)["apiVersion"].partition("/")[0]
+    list_objects = KubeClient.list
+
+    async def refuse_other_group(client: KubeClient, resource: ResourceType, *words: Any, **options: Any) -> Any:
+        if resource.plural == "sparkapplications" and resource.group != own:
+            raise Forbidden(403, "Forbidden", f"User a cannot list {resource.group}", "list", resource.plural, "jobs")
+        return await list_objects(client, resource, *words, **options)
+
+    async def serve_both(_: KubeClient) -> list[ResourceType]:
+        return [resource_of(f"{dialect.group}/{dialect.versions[0]}") for dialect in DIALECTS]
+
+    monkeypatch.setattr(KubeClient, "list", refuse_other_group)
+    monkeypatch.setattr(named_applications, "list_served_kinds", serve_both)
+    assert main(["describe", "--dag", dag]) == ExitCode.API_FAILED
+    captured = capsys.readouterr()
+    assert (NEW in captured.out) is (dag == "sales")
+    assert ("no application with --dag sale found" in captured.err) is (dag == "sale")
+    assert "User a cannot list spark" in captured.err
 
 
 @pytest.mark.parametrize("words", [[], ["pi", "--dag", "sales"]], ids=["neither", "both"])

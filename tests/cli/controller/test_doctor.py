@@ -106,7 +106,18 @@ def test_missing_service_account_fails_with_the_command_that_creates_it(
     assert code == ExitCode.INFRASTRUCTURE_FAILED
     assert (check["status"], check["result"]) == ("failed", "it does not exist in namespace jobs")
     assert "spark-operator roles --for driver -n jobs | kubectl apply -f -" in check["fix"]
+    assert "`kubectl create serviceaccount etl -n jobs`" in check["fix"]
+    assert "--role=spark-driver --serviceaccount=jobs:etl -n jobs`" in check["fix"]
     assert "permissions of the service account etl of drivers" not in checks  # the same cause
+
+
+@pytest.mark.usefixtures("scripted_cluster")
+def test_missing_default_service_account_fails_with_the_option_for_another(capsys: pytest.CaptureFixture[str]) -> None:
+    code, checks = diagnose(capsys)
+    assert code == ExitCode.INFRASTRUCTURE_FAILED
+    fix = checks["service account spark of drivers"]["fix"]
+    assert "spark-operator roles --for driver -n jobs | kubectl apply -f -" in fix
+    assert "name it with --service-account" in fix
 
 
 @pytest.mark.usefixtures("scripted_cluster")

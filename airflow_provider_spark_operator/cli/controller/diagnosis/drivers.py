@@ -17,6 +17,8 @@ from ....kube.resources import (
 from .access import join_permissions
 from .finding import Finding, Status, report_error
 
+DEFAULT_ACCOUNT = "spark"
+"""The service account in docs/manifests/workload.yaml."""
 _WRITE = ("create", "update", "patch", "delete", "deletecollection")
 DRIVER_PERMISSIONS: Mapping[ResourceType, tuple[str, ...]] = {
     PODS: ("get", "list", "watch", *_WRITE),
@@ -45,16 +47,27 @@ def _advise(namespace: str) -> str:
     return f"with `spark-operator roles --for driver -n {namespace} | kubectl apply -f -`"
 
 
+def _advise_creation(namespace: str, account: str) -> str:
+    if account == DEFAULT_ACCOUNT:
+        return (
+            f"Create the service account {account} and its permissions {_advise(namespace)}. If your applications use "
+            "another service account, name it with --service-account"
+        )
+    return (
+        f"Create it with `kubectl create serviceaccount {account} -n {namespace}`. Create the Role spark-driver "
+        f"{_advise(namespace)}, and bind it with `kubectl create rolebinding spark-driver-{account} "
+        f"--role=spark-driver --serviceaccount={namespace}:{account} -n {namespace}`"
+    )
+
+
 async def _check_account(client: KubeClient, namespace: str, account: str) -> Finding:
     check = f"service account {account} of drivers"
     try:
         await client.get(SERVICE_ACCOUNTS, account, namespace)
     except NotFound:
-        fix = (
-            f"Create the service account spark and its permissions {_advise(namespace)}. If your applications use "
-            "another service account, name it with --service-account"
+        return Finding(
+            check, Status.FAILED, f"it does not exist in namespace {namespace}", _advise_creation(namespace, account)
         )
-        return Finding(check, Status.FAILED, f"it does not exist in namespace {namespace}", fix)
     except KubeError as error:
         return report_error(check, error)
     return Finding(check, Status.PASSED)
