@@ -135,17 +135,22 @@ def test_null_removes_a_field_of_the_security_context() -> None:
 def test_common_labels_are_on_every_object_and_pod_but_in_no_selector() -> None:
     values = VARIANTS["namespaces"] | {"commonLabels": {"team": "data"}, "podLabels": {"team": "ops"}}
     for document in render_chart(values):
-        if document["kind"] != "CustomResourceDefinition":
-            assert document["metadata"]["labels"]["team"] == "data", document["metadata"]
+        assert document["metadata"]["labels"]["team"] == "data", document["metadata"]
         assert "team" not in json.dumps(document["spec"].get("selector", "")) if "spec" in document else True
     (deployment,) = select_kind(render_chart(values), "Deployment")
     assert deployment["spec"]["template"]["metadata"]["labels"]["team"] == "ops"
 
 
 @needs_helm
-def test_common_labels_cannot_replace_those_of_the_chart() -> None:
+@pytest.mark.parametrize("value", ["commonLabels", "podLabels"])
+def test_added_labels_cannot_replace_those_of_the_chart(value: str) -> None:
     with pytest.raises(HelmFailed, match="invalid propertyName"):
-        render_chart({"commonLabels": {"app.kubernetes.io/name": "x"}})
+        render_chart({value: {"app.kubernetes.io/name": "x"}})
+
+
+@needs_helm
+def test_null_removes_the_labels_of_the_pod() -> None:
+    assert select_kind(render_chart({"podLabels": None}), "Deployment")
 
 
 @needs_helm

@@ -75,4 +75,5 @@ def run(
 def _set_namespace(document: str, namespace: str | None) -> str:
     if namespace is None or "kind: ClusterRole" in document:
         return document
-    return _METADATA.sub(f"  namespace: {namespace}\n", document)
+    # The quotes keep a name such as 123 a string.
+    return _METADATA.sub(f'  namespace: "{namespace}"\n', document)

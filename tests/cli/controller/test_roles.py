@@ -24,10 +24,10 @@ def test_namespace_is_set_in_each_manifest_that_has_one(
 ) -> None:
     assert main(["roles", *audience]) == ExitCode.SUCCESS
     plain = list(yaml.safe_load_all(capsys.readouterr().out))
-    assert main(["roles", *audience, "-n", "jobs"]) == ExitCode.SUCCESS
+    assert main(["roles", *audience, "-n", "123"]) == ExitCode.SUCCESS
     placed = list(yaml.safe_load_all(capsys.readouterr().out))
     assert [each["metadata"].pop("namespace", None) for each in placed] == [
-        None if each["kind"] == "ClusterRole" else "jobs" for each in plain
+        None if each["kind"] == "ClusterRole" else "123" for each in plain
     ]
     assert placed == plain
 
