@@ -118,7 +118,7 @@ class LocalCluster:
         workloads = asyncio.create_task(sets.run(), name="stateful sets")
         events = asyncio.create_task(EventRetention(store).run(), name="events")
         try:
-            write_private(self.kubeconfig, render_kubeconfig(access.url, access.ca_file, access.token))
+            write_private(self.kubeconfig, render_kubeconfig(self.home, access.url, access.ca_file, access.token))
             yield
         finally:
             events.cancel()

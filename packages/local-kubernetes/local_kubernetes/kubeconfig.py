@@ -7,6 +7,7 @@ import ssl
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 import yaml
@@ -16,28 +17,50 @@ ANSWER_SECONDS = 5.0
 """Time within which a running cluster answers, in seconds."""
 
 
+_LARGEST_FILE = 100_000
+
+
 class UnusableKubeconfig(Exception):
     """The kubeconfig could not be written to the path that the user named."""
 
 
-def render_kubeconfig(server: str, ca_file: Path, token: str) -> str:
+_EXTENSION = "local-kubernetes"
+
+
+def render_kubeconfig(home: Path, server: str, ca_file: Path, token: str) -> str:
     """Return the text of a kubeconfig.
 
     Args:
+        home: The folder of the cluster.
         server: The URL of the API server.
         ca_file: The file with the certificate of the authority that signed the server's certificate.
         token: The token of the user.
     """
     authority = base64.b64encode(ca_file.read_bytes()).decode()
+    cluster = {
+        "server": server,
+        "certificate-authority-data": authority,
+        "extensions": [{"name": _EXTENSION, "extension": {"home": str(home)}}],
+    }
     document = {
         "apiVersion": "v1",
         "kind": "Config",
-        "clusters": [{"name": "local", "cluster": {"server": server, "certificate-authority-data": authority}}],
+        "clusters": [{"name": "local", "cluster": cluster}],
         "users": [{"name": "local", "user": {"token": token}}],
         "contexts": [{"name": "local", "context": {"cluster": "local", "user": "local", "namespace": "default"}}],
         "current-context": "local",
     }
     return yaml.safe_dump(document, sort_keys=False)
+
+
+def find_home(kubeconfig: Path) -> Path | None:
+    """Return the folder of the cluster whose kubeconfig this file is; None if it is not that of a local cluster."""
+    try:
+        cluster = _read_cluster(kubeconfig)
+        homes = [each["extension"]["home"] for each in cluster["extensions"] if each["name"] == _EXTENSION]
+        return Path(homes[0])
+    except (OSError, ValueError, LookupError, TypeError, yaml.YAMLError):
+        return None
 
 
 def check_kubeconfig(path: Path, command: str) -> None:
@@ -115,7 +138,7 @@ def _refuse_running_cluster(path: Path) -> None:
 def _find_running_server(path: Path) -> str | None:
     """Return the URL of the API server in a kubeconfig if that server answers on this machine."""
     try:
-        cluster = yaml.safe_load(path.read_text(encoding="utf-8"))["clusters"][0]["cluster"]
+        cluster = _read_cluster(path)
         server = str(cluster["server"])
         url = urlsplit(server)
         authority = base64.b64decode(cluster["certificate-authority-data"]).decode("ascii")
@@ -124,6 +147,13 @@ def _find_running_server(path: Path) -> str | None:
         return server if _is_answering(url.port, ssl.create_default_context(cadata=authority)) else None
     except (OSError, ValueError, LookupError, TypeError, yaml.YAMLError):
         return None
+
+
+def _read_cluster(path: Path) -> Any:
+    # Reading a pipe would take its content from the program that the user wants to read it.
+    if not path.is_file() or path.stat().st_size > _LARGEST_FILE:
+        raise ValueError("no local cluster has written this file")
+    return yaml.safe_load(path.read_text(encoding="utf-8"))["clusters"][0]["cluster"]
 
 
 def _is_answering(port: int, tls: ssl.SSLContext) -> bool:

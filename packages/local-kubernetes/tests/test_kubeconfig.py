@@ -9,7 +9,13 @@ import yaml
 
 from local_kubernetes import kubeconfig
 from local_kubernetes.api.server.tls import issue_identity
-from local_kubernetes.kubeconfig import UnusableKubeconfig, check_kubeconfig, publish_kubeconfig, render_kubeconfig
+from local_kubernetes.kubeconfig import (
+    UnusableKubeconfig,
+    check_kubeconfig,
+    find_home,
+    publish_kubeconfig,
+    render_kubeconfig,
+)
 
 COMMAND = "local-kubernetes up"
 
@@ -24,7 +30,7 @@ def listener() -> Iterator[socket.socket]:
 def write(folder: Path, server: str) -> Path:
     """Write a kubeconfig as a killed cluster leaves it."""
     source = folder / "source"
-    source.write_text(render_kubeconfig(server, issue_identity(folder).ca_file, "token"))
+    source.write_text(render_kubeconfig(folder, server, issue_identity(folder).ca_file, "token"))
     copy = folder / "copy"
     with publish_kubeconfig(source, copy, COMMAND):
         text = copy.read_text()
@@ -63,6 +69,19 @@ def test_damaged_kubeconfig_of_the_command_is_replaceable(tmp_path: Path, docume
     copy.write_text(f"# Written by `{COMMAND}`\n{document}\n")
 
     check_kubeconfig(copy, COMMAND)
+
+
+def test_copy_names_the_home_of_its_cluster(tmp_path: Path) -> None:
+    assert find_home(write(tmp_path, "https://127.0.0.1:1")) == tmp_path
+
+
+@pytest.mark.parametrize("text", ["", "a: [", "clusters: [{cluster: {}}]", "#" * 200_000])
+def test_file_that_no_cluster_has_written_names_no_home(tmp_path: Path, text: str) -> None:
+    file = tmp_path / "kubeconfig"
+    file.write_text(text)
+
+    assert find_home(file) is None
+    assert find_home(tmp_path) is None
 
 
 def test_another_machine_is_never_contacted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -49,7 +49,9 @@ async def test_running_cluster_is_shown_stopped_and_reset(tmp_path: Path) -> Non
         _, out, _ = await run_command("local", "status", *words, home=tmp_path)
         row = out.splitlines()[-1].split()
         assert (*row[:2], row[3], row[5]) == ("default", "pi", "-", "http://127.0.0.1:41234")
-        used = {"KUBECONFIG": str(home / "kubeconfig")}
+        copy = tmp_path / "copy"
+        copy.write_text((home / "kubeconfig").read_text())
+        used = {"KUBECONFIG": str(copy)}
         _, out, _ = await run_command("local", "status", "-o", "json", home=tmp_path, variables=used)
         assert json.loads(out)["home"] == str(home)
         exit_code, out, err = await run_command("forward", "pi", "-n", "default", home=tmp_path, variables=used)
