@@ -93,13 +93,14 @@ async def _judge(client: KubeClient, snapshot: Snapshot, reported: Verdict) -> V
 
 
 def _describe(summary: ApplicationSummary) -> str:
-    """Return one line: `pi: RunningHealthy, attempt 1, executors 2/2, running for 3m12s`."""
+    """Return one line: `pi: RunningHealthy, attempt 1, executors 2/2, created 3m12s ago`."""
     outcome = describe_outcome(summary)
     parts = [describe_state(summary), outcome, f"attempt {summary.attempts}" if summary.attempts else ""]
     if summary.verdict.outcome is Outcome.WAITING:
         parts.append(f"executors {describe_executors(summary)}")
     if summary.duration is not None:
-        parts.append(f"{'lasted' if outcome else 'for'} {format_duration(summary.duration)}")
+        duration = format_duration(summary.duration)
+        parts.append(f"lasted {duration}" if outcome else f"created {duration} ago")
     if summary.is_suspended and not summary.is_held:
         parts.append("suspended")
     if summary.task:

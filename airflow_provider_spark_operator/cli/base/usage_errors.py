@@ -12,19 +12,26 @@ _FOREIGN: Mapping[str, tuple[str, ...]] = {
     "cancel": ("delete", "suspend"),
     "class": ("--main-class",),
     "create": ("submit",),
+    "edit": ("restart", "submit"),
     "executors": ("--executor", "--executor-instances"),
     "failed": ("--failure", "--state"),
     "get": ("list", "status", "describe"),
+    "history": ("timeline",),
+    "info": ("describe",),
     "inspect": ("describe",),
     "kill": ("delete",),
     "ls": ("list",),
     "num-executors": ("--executor-instances",),
     "port-forward": ("forward",),
     "ps": ("list", "status"),
+    "rerun": ("restart",),
     "rm": ("delete",),
     "run": ("submit", "local run"),
+    "scale": ("cluster scale",),
     "show": ("describe", "status"),
     "start": ("submit", "local up"),
+    "stop": ("local down",),
+    "tail": ("logs",),
     "ui": ("forward",),
     "up": ("local up",),
 }
@@ -44,7 +51,8 @@ def suggest(word: str, known: Iterable[str]) -> str:
     """Return `: did you mean …?` with the known words that the user may have meant; empty if there are none."""
     by_name = {name.lstrip("-").lower(): name for name in known}
     name = word.lstrip("-").lower()
-    meant = [known_name for known_name in _FOREIGN.get(name, ()) if known_name.split()[0] in by_name.values()]
+    # A group of verbs knows only the last word of each.
+    meant = [full for full in _FOREIGN.get(name, ()) if {full.split()[0], full.split()[-1]} & {*by_name.values()}]
     meant = meant or [by_name[match] for match in get_close_matches(name, list(by_name), n=1)]
     return f": did you mean {enumerate_words(meant)}?" if meant else ""
 

@@ -11,7 +11,7 @@ from ..dialects.progress import ExecutorState, Progress, StateEntry
 from ..kubernetes import pods
 from ..kubernetes.json_object import KubernetesObject
 from ..kubernetes.names import ROLE_DRIVER
-from ..states.states import TERMINATED, ApplicationState
+from ..states.states import RUNNING, TERMINATED, ApplicationState
 from ..verdict.verdict import Outcome
 from .attempts import Attempt, list_attempts
 from .executor_spans import ExecutorSpan, count_over_time, list_executor_spans
@@ -81,11 +81,13 @@ class Timeline:
 
     @property
     def has_lost_executors(self) -> bool:
-        """Whether neither pods nor Events show the executors of an application that succeeded.
+        """Whether neither pods nor Events show the executors of an application that has run.
 
         Spark deletes its executors at the end, and their Events do not name the application.
         """
-        return not self.executors and self.summary.verdict.outcome is Outcome.SUCCEEDED
+        has_ended = self.summary.verdict.outcome is not Outcome.WAITING
+        has_run = any(state.apache_state in RUNNING for attempt in self.attempts for state in attempt.states)
+        return has_ended and has_run and not self.executors
 
 
 def build_timeline(

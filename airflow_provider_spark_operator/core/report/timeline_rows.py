@@ -81,7 +81,7 @@ def describe_timeline(timeline: Timeline) -> str:
     summary = timeline.summary
     outcome = summary.state if timeline.is_live else str(summary.verdict.outcome)
     kind = f" ({summary.verdict.failure_kind})" if summary.verdict.failure_kind else ""
-    lasted = f", {format_duration(timeline.end - timeline.begin)}" if timeline.begin else ""
+    lasted = f", {format_duration(summary.duration)}" if timeline.begin and summary.duration else ""
     return f"{summary.namespace}/{summary.name}: {outcome}{kind}{lasted}"
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import unquote_to_bytes, urlsplit
 
 import yaml
 
@@ -40,7 +40,7 @@ def render_kubeconfig(home: Path, server: str, ca_file: Path, token: str) -> str
     cluster = {
         "server": server,
         "certificate-authority-data": authority,
-        "extensions": [{"name": _EXTENSION, "extension": {"home": str(home)}}],
+        "extensions": [{"name": _EXTENSION, "extension": {"home": home.absolute().as_uri()}}],
     }
     document = {
         "apiVersion": "v1",
@@ -58,7 +58,7 @@ def find_home(kubeconfig: Path) -> Path | None:
     try:
         cluster = _read_cluster(kubeconfig)
         homes = [each["extension"]["home"] for each in cluster["extensions"] if each["name"] == _EXTENSION]
-        return Path(homes[0])
+        return Path(os.fsdecode(unquote_to_bytes(urlsplit(homes[0]).path)))
     except (OSError, ValueError, LookupError, TypeError, yaml.YAMLError):
         return None
 

@@ -46,6 +46,9 @@ from airflow_provider_spark_operator.cli.base.exit_codes import ExitCode
         ("local ps", "unknown verb ps: did you mean status?"),
         ("local run x.py --day 3", "unknown option --day. To pass it to the program, write -- before it."),
         ("submit x.py --driver-memry 3g", "unknown option --driver-memry: did you mean --driver-memory?"),
+        ("local start", "unknown verb start: did you mean local up?"),
+        ("local stop", "unknown verb stop: did you mean local down?"),
+        ("scale analytics 3", "unknown verb scale: did you mean cluster scale?"),
         ("cluster get", "unknown verb get: did you mean list or status?"),
     ],
 )

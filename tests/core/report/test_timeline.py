@@ -1,3 +1,4 @@
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -46,6 +47,14 @@ def test_finished_application_ends_with_its_last_state() -> None:
     assert timeline.attempts[0].end == at(30)
     assert timeline.marks == (Mark(at(30), MarkKind.SUCCEEDED, "Succeeded"),)
     assert timeline.has_lost_executors
+
+
+@pytest.mark.parametrize(("states", "are_lost"), [(STARTED, True), (STARTED[:3], False)], ids=["ran", "did not run"])
+def test_executors_of_a_failed_application_without_pods_are_lost_if_it_ran(
+    states: Sequence[tuple[str, float]], are_lost: bool
+) -> None:
+    document = build_application(*states, ("Failed", 30), ("ResourceReleased", 32))
+    assert build_timeline(document, at(900)).has_lost_executors == are_lost
 
 
 def test_restart_begins_another_attempt() -> None:

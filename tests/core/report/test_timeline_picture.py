@@ -78,7 +78,7 @@ def test_state_without_a_time_has_no_row() -> None:
 def test_title_has_name_end_and_duration() -> None:
     assert (
         describe_timeline(build(("Submitted", 0), ("Succeeded", 90), ("ResourceReleased", 91)))
-        == "jobs/pi: Succeeded, 1m31s"
+        == "jobs/pi: Succeeded, 1m30s"
     )
     assert describe_timeline(build(("Submitted", 0))) == "jobs/pi: Submitted, 1m"
 
