@@ -182,6 +182,7 @@ class KubeClient:
         subresource: str | None = None,
         field_manager: str | None = None,
         force: bool = False,
+        dry_run: bool = False,
     ) -> JsonObject:
         """Patch an object. `metadata.uid` and `metadata.resourceVersion` in a merge patch are preconditions.
 
@@ -194,6 +195,7 @@ class KubeClient:
             subresource: A subresource such as `status`. If None, the object itself is used.
             field_manager: Overrides the field manager of the client. APPLY requires a field manager.
             force: For APPLY: take over fields of other managers.
+            dry_run: Whether the API server only checks the request, and changes nothing.
 
         Raises:
             Conflict: A precondition is not met.
@@ -201,6 +203,8 @@ class KubeClient:
         parameters = {"fieldManager": field_manager} if field_manager else dict(self._written_by)
         if force:
             parameters["force"] = "true"
+        if dry_run:
+            parameters["dryRun"] = "All"
         call = Call("patch", "PATCH", resource, namespace, name, subresource, parameters, patch, patch_type)
         return await self._transport.request(call)
 

@@ -158,9 +158,10 @@ async def test_deletion_carries_its_preconditions(api: ScriptedApi, client: Kube
 
 
 async def test_dry_run_is_requested(api: ScriptedApi, client: KubeClient) -> None:
-    api.script(answer(POD))
+    api.script(answer(POD), answer(POD))
     await client.create(PODS, POD, "jobs", dry_run=True)
-    assert api.requests[0].query == {"dryRun": "All"}
+    await client.patch(PODS, "pi", "jobs", {}, dry_run=True)
+    assert [request.query for request in api.requests] == [{"dryRun": "All"}] * 2
 
 
 @pytest.mark.parametrize(

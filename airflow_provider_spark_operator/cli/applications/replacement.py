@@ -55,7 +55,8 @@ async def check_replacement(
         CommandError: Another client manages the application.
         KubeError: A permission is missing, or the API rejects the new application.
     """
-    _check_owner(client, reference, present, verb)
+    check_owner(reference, present, verb)
+    _check_task(client, reference, present, verb)
     await read_driver_pod(client, reference)
     try:
         await client.create(reference.resource, body, reference.namespace, dry_run=True)
@@ -201,18 +202,34 @@ def _is_freed_by_deletion(message: str) -> bool:
     return numbers is not None and numbers[1] == numbers[2]
 
 
-def _check_owner(client: KubeClient, reference: ApplicationReference, resource: JsonObject, verb: str) -> None:
-    """Check that no other client manages the application.
+def check_owner(reference: ApplicationReference, resource: JsonObject, verb: str) -> None:
+    """Check that an application does not belong to another resource, such as a ScheduledSparkApplication.
+
+    Args:
+        reference: The application.
+        resource: Its content.
+        verb: What the user does, for the message.
 
     Raises:
-        CommandError: Another client does.
+        CommandError: The application has an owner.
     """
-    metadata = resource["metadata"]
-    owner = next(iter(metadata.get("ownerReferences") or ()), None)
-    task = read_task(metadata)
+    owner = next(iter(resource["metadata"].get("ownerReferences") or ()), None)
     if owner is not None:
-        problem = f"it belongs to {owner.get('kind')} {owner.get('name')}. Run it again through its owner"
-    elif task is not None and read_progress(resource).phase is not Phase.ENDED:
+        raise CommandError(
+            f"could not {verb} {reference}: it belongs to {owner.get('kind')} {owner.get('name')}. "
+            f"{verb.capitalize()} it through its owner",
+            ExitCode.INVALID,
+        )
+
+
+def _check_task(client: KubeClient, reference: ApplicationReference, resource: JsonObject, verb: str) -> None:
+    """Check that no task of Airflow manages the application.
+
+    Raises:
+        CommandError: A task does.
+    """
+    task = read_task(resource["metadata"])
+    if task is not None and read_progress(resource).phase is not Phase.ENDED:
         problem = f"task {task} of Airflow waits for it. Clear the task in Airflow"
     elif task is not None and is_result_pending(resource, client.get_time()):
         problem = f"task {task} of Airflow has not read its result yet. Try again later, or clear the task in Airflow"

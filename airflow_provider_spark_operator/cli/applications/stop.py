@@ -1,9 +1,9 @@
 """`spark-operator stop`: ask the program of an application to end, and delete the application if it does not."""
 
 import asyncio
-from collections.abc import Mapping
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
-from typing import Annotated, Any
+from typing import Annotated
 
 from ...core.dialects.dialect import dialect_of, read_progress
 from ...core.dialects.progress import Phase
@@ -19,15 +19,17 @@ from ...follow.access.requests import amend
 from ...kube.backoff import Backoff
 from ...kube.client import KubeClient
 from ...kube.connection import ClusterAccess
-from ...kube.errors import NotFound
+from ...kube.errors import Conflict, KubeError, NotFound
 from ...kube.resources import PODS
 from ..base.ages import check_duration, parse_duration
 from ..base.cluster_client import run_with_client
 from ..base.errors import CommandError, print_note
 from ..base.exit_codes import ExitCode
+from ..base.program_name import format_command
 from ..options.declaration import Parameter
 from ..options.options import ApplicationName, Context, Kubeconfig, Namespace
 from ..views.application_end import DeletionTimeout, Wait, wait_and_report
+from .replacement import check_owner
 
 EXAMPLES = """
 # Ask a streaming job to end, and give it ten minutes
@@ -49,9 +51,9 @@ def run(
     """Stop an application gracefully: its program finishes its work and ends itself, and is not restarted.
 
     The command sets the annotation `spark.operator/stop-requested` on the driver pod. The program sees it in a file
-    if the pod has a downward API volume with this annotation. If the program cannot see the request, or does not end
-    in time, the command deletes the application. No driver of the application runs when the command returns. The
-    checkpoint of a stream stays valid.
+    of a downward API volume. If the pod has no such volume, or no driver exists, the command refuses and changes
+    nothing. If the program does not end in time, the command deletes the application. No driver of the application
+    runs when the command has stopped it. The checkpoint of a stream stays valid.
 
     If the program ends in time, the exit code is that of its outcome. It is 4 after the timeout. A task of Airflow
     that waits for the application ends with the outcome of the program. If the application was deleted, the task fails
@@ -68,50 +70,91 @@ async def _stop(client: KubeClient, name: str, limit: timedelta, deletion_limit:
     if seen.phase is Phase.ENDED and not seen.has_unread_end:
         print_note(f"{reference} has already ended in state {seen.state}")
         return ExitCode.SUCCESS
-    driver = await read_driver_pod(client, reference)
-    obstacle = _find_obstacle(driver)
-    if driver is None or obstacle is not None:
-        print_note(f"{reference} cannot stop by itself: {obstacle}. Deleting it")
-        return await _delete(client, reference, deletion_limit, ExitCode.SUCCESS)
+    check_owner(reference, resource, "stop")
+    await _ask(client, _check_driver(reference, await read_driver_pod(client, reference)), dry_run=True)
     policy = str(dialect_of(kind.api_version).read_restart_config(resource).get("restartPolicy", "Never"))
-    may_rerun = policy != "Never" and dialect_of(kind.api_version).reruns_after_edit
-    if policy != "Never" and not may_rerun:
+    if policy != "Never" and dialect_of(kind.api_version).reruns_after_edit:
+        code = await _await_rerun(client, reference, policy, limit)
+        if code is not None:
+            return await _delete(client, reference, deletion_limit, code)
+    elif policy != "Never":
         never = {"restartConfig": {"restartPolicy": "Never"}}
         await amend(client, reference, {"spec": {"applicationTolerations": never}})
-    await _request(client, driver)
-    print_note(f"asked the program of {reference} to stop; waiting up to {format_duration(limit)} for its end")
-    code = await _await_rerun(client, reference, driver, policy, limit) if may_rerun else None
-    if code is None:
-        code = await wait_and_report(client, reference, Wait(limit=limit, afterwards="Deleting it"))
-        if code is not ExitCode.TIMED_OUT:
-            return code
-    return await _delete(client, reference, deletion_limit, code)
+    code = await _await_end(client, reference, limit)
+    return await _delete(client, reference, deletion_limit, code) if code is ExitCode.TIMED_OUT else code
 
 
-def _find_obstacle(driver: Mapping[str, Any] | None) -> str | None:
-    """Return why the program of an application cannot see a request to stop; None if it can, or has ended."""
-    if driver is None:
-        return "it has no driver"
-    if has_ended(driver) or shows_annotation(driver, ANNOTATION_STOP):
-        return None
-    name = driver["metadata"]["name"]
-    return f"driver pod {name} has no downward API volume with the annotation {ANNOTATION_STOP}"
+def _check_driver(reference: ApplicationReference, driver: JsonObject | None) -> JsonObject:
+    """Check that the program of an application can see a request to stop, or has ended. Return the driver pod."""
+    problem = "it has no driver"
+    if driver is not None:
+        if has_ended(driver) or shows_annotation(driver, ANNOTATION_STOP):
+            return driver
+        problem = (
+            f"driver pod {driver['metadata']['name']} has no downward API volume with the annotation "
+            f"{ANNOTATION_STOP}, so its program cannot see the request. Add the volume as in docs/guides/streaming.md "
+            "before the next submission"
+        )
+    deletion = format_command("delete", reference.name, reference.namespace)
+    raise CommandError(
+        f"could not stop {reference}: {problem}. To end the application at once, run {deletion}", ExitCode.INVALID
+    )
 
 
-async def _request(client: KubeClient, driver: JsonObject) -> None:
-    """Set the annotation on exactly this driver pod, unless it is deleted meanwhile."""
-    metadata, now = driver["metadata"], f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}"
-    change = {"metadata": {"uid": metadata["uid"], "annotations": {ANNOTATION_STOP: now}}}
+async def _ask(client: KubeClient, driver: JsonObject, *, dry_run: bool = False) -> bool:
+    """Set the annotation on exactly this driver pod. Return False if the pod does not exist any more."""
+    change = {"metadata": {"annotations": {ANNOTATION_STOP: f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}"}}}
     try:
-        await client.patch(PODS, metadata["name"], metadata["namespace"], change)
-    except NotFound:
-        return
+        await amend(client, ApplicationReference.of(driver, PODS), change, dry_run=dry_run)
+    except (Conflict, NotFound):
+        return False
+    return True
+
+
+async def _ask_next(
+    client: KubeClient, reference: ApplicationReference, asked: str, limit: timedelta
+) -> tuple[JsonObject | None, str]:
+    """Ask the program of the present driver, unless it was asked before or has ended.
+
+    Args:
+        client: The client of the cluster.
+        reference: The application.
+        asked: The uid of the driver pod that was asked. Empty if none was.
+        limit: The time after which the application is deleted, for the message.
+
+    Returns:
+        The driver pod, and the uid of the driver pod that was asked.
+    """
+    driver = await read_driver_pod(client, reference)
+    if driver is None or has_ended(driver) or get_uid(driver) == asked or not await _ask(client, driver):
+        return driver, asked
+    print_note(f"asked the program of {reference} to stop; waiting up to {format_duration(limit)} for its end")
+    return driver, get_uid(driver)
+
+
+async def _await_end(client: KubeClient, reference: ApplicationReference, limit: timedelta) -> ExitCode:
+    """Wait until the application ends. Ask again if its operator has started another driver meanwhile."""
+    _, asked = await _ask_next(client, reference, "", limit)
+
+    async def ask_repeatedly(asked: str) -> None:
+        backoff = Backoff(first=0.2, longest=2.0)
+        while True:
+            await asyncio.sleep(backoff.next())
+            with suppress(KubeError):  # the wait reports an outage
+                _, asked = await _ask_next(client, reference, asked, limit)
+
+    asking = asyncio.create_task(ask_repeatedly(asked))
+    try:
+        return await wait_and_report(client, reference, Wait(limit=limit, afterwards="Deleting it"))
+    finally:
+        asking.cancel()
+        await asyncio.wait([asking])
 
 
 async def _await_rerun(
-    client: KubeClient, reference: ApplicationReference, driver: JsonObject, policy: str, limit: timedelta
+    client: KubeClient, reference: ApplicationReference, policy: str, limit: timedelta
 ) -> ExitCode | None:
-    """Wait until the driver ends, unless its operator starts no other driver then.
+    """Ask the driver, and wait until it ends, unless its operator starts no other driver then.
 
     Kubeflow's operator runs an application again if its restart policy changes, so the policy stays as it is.
 
@@ -119,15 +162,16 @@ async def _await_rerun(
         The exit code of the command, which must delete the application; None if the application ends by itself.
     """
     deadline, backoff = asyncio.get_running_loop().time() + limit.total_seconds(), Backoff(first=0.2, longest=2.0)
-    while (
-        (pod := await read_driver_pod(client, reference)) is not None
-        and get_uid(pod) == get_uid(driver)
-        and not has_ended(pod)
-    ):
+    pod, asked = await _ask_next(client, reference, "", limit)
+    while pod is not None and not has_ended(pod) and asked in ("", get_uid(pod)):
         if asyncio.get_running_loop().time() >= deadline:
             print_note(f"{reference} did not end within {format_duration(limit)}. Deleting it")
             return ExitCode.TIMED_OUT
         await asyncio.sleep(backoff.next())
+        if asked:
+            pod = await read_driver_pod(client, reference)
+        else:
+            pod, asked = await _ask_next(client, reference, asked, limit)
     if policy == "OnFailure" and pod is not None and pod["status"].get("phase") == "Succeeded":
         return None
     print_note(f"{reference}: the driver ended, and the restart policy {policy} starts another one. Deleting it")
@@ -136,13 +180,14 @@ async def _await_rerun(
 
 async def _delete(client: KubeClient, reference: ApplicationReference, limit: timedelta, code: ExitCode) -> ExitCode:
     """Delete the application, and wait until its driver no longer exists: it would write to the same checkpoint."""
+    result = "was deleted"
     try:
         await client.delete(reference.resource, reference.name, reference.namespace, uid=reference.uid)
     except NotFound:
-        print_note(f"{reference} was already deleted")
+        result = "was already deleted"
     try:
         await wait_until_gone(client, reference, limit.total_seconds())
     except DeletionStuck as error:
         raise CommandError(str(error), ExitCode.TIMED_OUT) from None
-    print_note(f"{reference} was deleted")
+    print_note(f"{reference} {result}")
     return code

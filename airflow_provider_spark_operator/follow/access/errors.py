@@ -46,18 +46,27 @@ class NameTaken(Exception):
 
 
 class DeletionStuck(Exception):
-    """An earlier application was deleted to make room for a new one, but still exists."""
+    """A deleted application, or its driver pod, still exists. `pod` is the name of the driver pod."""
 
-    def __init__(self, reference: ApplicationReference, finalizers: list[str], seconds: float) -> None:
-        super().__init__(reference, finalizers, seconds)
+    def __init__(
+        self, reference: ApplicationReference, finalizers: list[str], seconds: float, pod: str | None = None
+    ) -> None:
+        super().__init__(reference, finalizers, seconds, pod)
         self.reference = reference
         self.finalizers = finalizers
         self.seconds = seconds
+        self.pod = pod
 
     def __str__(self) -> str:
+        if self.pod is not None and not self.finalizers:
+            return (
+                f"driver pod {self.pod} still exists {self.seconds:.0f} s after the deletion of {self.reference}. "
+                "Check that the node of the pod is ready"
+            )
+        subject = f"driver pod {self.pod} of {self.reference}" if self.pod is not None else self.reference
         holders = ", ".join(self.finalizers) or "none"
         return (
-            f"{self.reference} still exists {self.seconds:.0f} s after its deletion "
+            f"{subject} still exists {self.seconds:.0f} s after its deletion "
             f"(finalizers: {holders}). Check that the operator that removes the finalizers is running"
         )
 

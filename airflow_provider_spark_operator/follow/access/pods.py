@@ -90,7 +90,8 @@ async def wait_until_gone(client: KubeClient, reference: ApplicationReference, s
     await wait_until_deleted(client, reference, seconds)
     while (pod := await read_driver_pod(client, reference)) is not None:
         if time.monotonic() >= deadline:
-            raise DeletionStuck(reference, pod["metadata"].get("finalizers") or [], seconds)
+            metadata = pod["metadata"]
+            raise DeletionStuck(reference, metadata.get("finalizers") or [], seconds, metadata["name"])
         await asyncio.sleep(backoff.next())
 
 

@@ -51,8 +51,10 @@ async def annotate(client: KubeClient, reference: ApplicationReference, annotati
     return await amend(client, reference, {"metadata": {"annotations": dict(annotations)}})
 
 
-async def amend(client: KubeClient, reference: ApplicationReference, change: Mapping[str, Any]) -> JsonObject:
-    """Merge `change` into exactly this application and return the result.
+async def amend(
+    client: KubeClient, reference: ApplicationReference, change: Mapping[str, Any], *, dry_run: bool = False
+) -> JsonObject:
+    """Merge `change` into exactly this resource and return the result. A dry run changes nothing.
 
     Raises:
         NotFound: The application does not exist.
@@ -61,7 +63,7 @@ async def amend(client: KubeClient, reference: ApplicationReference, change: Map
     """
     patch = {**change, "metadata": {"uid": reference.uid, **change.get("metadata", {})}}
     try:
-        return await client.patch(reference.resource, reference.name, reference.namespace, patch)
+        return await client.patch(reference.resource, reference.name, reference.namespace, patch, dry_run=dry_run)
     except Invalid as error:
         # For custom resources kube-apiserver reports another uid as an immutable field, not as a conflict.
         if "metadata.uid" not in error.message:

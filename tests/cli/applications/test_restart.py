@@ -125,7 +125,7 @@ def test_owned_application_is_refused(scripted_cluster: Cluster, capsys: pytest.
     owner = {"apiVersion": parent["apiVersion"], "kind": parent["kind"], "name": "daily"}
     scripted_cluster.create("pi", ownerReferences=[{**owner, "uid": parent["metadata"]["uid"]}])
     assert main(["restart", "pi"]) == ExitCode.INVALID
-    assert "it belongs to SparkApplication daily. Run it again through its owner" in capsys.readouterr().err
+    assert "it belongs to SparkApplication daily. Restart it through its owner" in capsys.readouterr().err
 
 
 def test_application_that_a_task_waits_for_is_refused(

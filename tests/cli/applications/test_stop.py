@@ -5,18 +5,22 @@ from typing import Any
 
 import pytest
 
+from airflow_provider_spark_operator.cli import main
 from airflow_provider_spark_operator.cli.base.exit_codes import ExitCode
 from airflow_provider_spark_operator.core.dialects.dialect import read_progress
 from airflow_provider_spark_operator.core.dialects.progress import Phase
 from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
 from airflow_provider_spark_operator.core.kubernetes.names import ANNOTATION_STOP
-from airflow_provider_spark_operator.kube.resources import PODS, SPARK_APPLICATIONS
+from airflow_provider_spark_operator.core.kubernetes.pods import get_uid
+from airflow_provider_spark_operator.kube.client import KubeClient
+from airflow_provider_spark_operator.kube.errors import Forbidden
+from airflow_provider_spark_operator.kube.resources import PODS, SPARK_APPLICATIONS, ResourceType
 from airflow_provider_spark_operator.local.cluster import RunningCluster, run_cluster
-from airflow_provider_spark_operator.testing.applications import Application
+from airflow_provider_spark_operator.testing.applications import Application, Script
 from local_kubernetes.api.kinds import kinds
 from tests.cli.local.test_local import build
 from tests.cli.process import run_command
-from tests.cluster import NAMESPACE, Cluster
+from tests.cluster import NAMESPACE, Cluster, stay_submitted
 
 from kubelet.conditions import wait_until
 from kubelet.running_node import wait_until_async
@@ -85,16 +89,7 @@ async def test_program_that_does_not_end_is_deleted_after_the_timeout(tmp_path: 
     assert err.endswith("Deleting it\nspark-operator: SparkApplication default/pi was deleted\n")
 
 
-async def test_program_that_cannot_see_the_request_is_deleted_at_once(tmp_path: Path) -> None:
-    async with run_cluster(tmp_path / "home") as cluster:
-        await start(cluster, build_stream("echo started; sleep 600", sees_request=False))
-        code, err = await stop(cluster, tmp_path)
-        left = [await list_names(cluster, kind) for kind in (SPARK_APPLICATIONS, PODS)]
-    assert (code, left) == (ExitCode.SUCCESS, [[], []])
-    assert "driver pod pi-0-driver has no downward API volume with the annotation spark.operator/stop-requested" in err
-
-
-async def test_application_that_has_ended_or_has_no_driver_is_not_asked(tmp_path: Path) -> None:
+async def test_application_that_has_ended_is_not_asked(tmp_path: Path) -> None:
     async with run_cluster(tmp_path / "home") as cluster:
         await cluster.client.create(SPARK_APPLICATIONS, build("exit 0"), "default")
         await wait_until_async(lambda: has_ended(cluster), seconds=60)
@@ -102,14 +97,6 @@ async def test_application_that_has_ended_or_has_no_driver_is_not_asked(tmp_path
             ExitCode.SUCCESS,
             "spark-operator: SparkApplication default/pi has already ended in state ResourceReleased\n",
         )
-        await cluster.client.delete(SPARK_APPLICATIONS, "pi", "default")
-        document = build("exit 0")
-        document["spec"]["suspend"] = True
-        await wait_until_async(lambda: is_absent(cluster), seconds=60)
-        await cluster.client.create(SPARK_APPLICATIONS, document, "default")
-        code, err = await stop(cluster, tmp_path)
-        assert (code, await is_absent(cluster)) == (ExitCode.SUCCESS, True)
-    assert "cannot stop by itself: it has no driver" in err
 
 
 async def has_ended(cluster: RunningCluster) -> bool:
@@ -117,8 +104,189 @@ async def has_ended(cluster: RunningCluster) -> bool:
     return read_progress(found).phase is Phase.ENDED
 
 
-async def is_absent(cluster: RunningCluster) -> bool:
-    return not await list_names(cluster, SPARK_APPLICATIONS)
+def create_stream(cluster: Cluster, *, end: Script | None = None, sees_request: bool = True, **metadata: Any) -> None:
+    """Create an application with a running driver, which the operator always restarts.
+
+    Args:
+        cluster: The cluster.
+        end: What happens then. By default, the driver neither ends by itself nor on request.
+        sees_request: Whether the driver pod has the volume.
+        **metadata: Metadata of the application.
+    """
+
+    async def run(application: Application) -> None:
+        application.start()
+        if sees_request:
+            cluster.store.update(kinds.PODS, NAMESPACE, application.driver, add_volume)
+        if end is not None:
+            await end(application)
+
+    cluster.script = run
+    cluster.create("pi", **metadata)
+    cluster.wait_for_state("RunningHealthy")
+    cluster.do(lambda: cluster.store.update(cluster.kind, NAMESPACE, "pi", set_tolerations))
+
+
+def add_volume(pod: JsonObject) -> JsonObject:
+    return {**pod, "spec": {**pod["spec"], "volumes": [VOLUME]}}
+
+
+def set_tolerations(application: JsonObject) -> JsonObject:
+    return {**application, "spec": {**application["spec"], "applicationTolerations": ALWAYS}}
+
+
+def list_pods(cluster: Cluster) -> list[JsonObject]:
+    return cluster.store.objects.list(kinds.PODS, NAMESPACE)[0]
+
+
+def read_patched(cluster: Cluster) -> tuple[str, set[str]]:
+    """Return the restart policy of the application, and the names of all annotations of pods."""
+    tolerations = cluster.application("pi")["spec"]["applicationTolerations"]
+    notes = {name for pod in list_pods(cluster) for name in pod["metadata"].get("annotations") or {}}
+    return tolerations["restartConfig"]["restartPolicy"], notes
+
+
+def test_missing_permission_to_patch_pods_changes_nothing(
+    scripted_cluster: Cluster, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    create_stream(scripted_cluster)
+    patch = KubeClient.patch
+
+    async def refuse_pods(client: KubeClient, resource: ResourceType, *arguments: Any, **options: Any) -> JsonObject:
+        if resource == PODS:
+            raise Forbidden(403, "Forbidden", "User a cannot patch pods", "patch", "pods", NAMESPACE)
+        return await patch(client, resource, *arguments, **options)
+
+    monkeypatch.setattr(KubeClient, "patch", refuse_pods)
+    assert main(["stop", "pi"]) == ExitCode.API_FAILED
+    assert "User a cannot patch pods" in capsys.readouterr().err
+    assert read_patched(scripted_cluster) == ("Always", set())
+
+
+def test_program_that_cannot_see_the_request_is_refused(
+    scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]
+) -> None:
+    create_stream(scripted_cluster, sees_request=False)
+    assert main(["stop", "pi"]) == ExitCode.INVALID
+    assert capsys.readouterr().err == (
+        "spark-operator: error: could not stop SparkApplication jobs/pi: driver pod pi-0-driver has no downward API "
+        "volume with the annotation spark.operator/stop-requested, so its program cannot see the request. Add the "
+        "volume as in docs/guides/streaming.md before the next submission. To end the application at once, run "
+        "`spark-operator delete pi -n jobs`\n"
+    )
+    assert read_patched(scripted_cluster) == ("Always", set())
+    assert len(list_pods(scripted_cluster)) == 1
+
+
+def test_application_without_driver_is_refused(scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
+    scripted_cluster.script = stay_submitted
+    scripted_cluster.create("pi")
+    assert main(["stop", "pi"]) == ExitCode.INVALID
+    assert capsys.readouterr().err == (
+        "spark-operator: error: could not stop SparkApplication jobs/pi: it has no driver. To end the application at "
+        "once, run `spark-operator delete pi -n jobs`\n"
+    )
+    assert "deletionTimestamp" not in scripted_cluster.application("pi")["metadata"]
+
+
+def test_application_of_another_resource_is_refused(
+    scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]
+) -> None:
+    create_stream(scripted_cluster)
+    scripted_cluster.script = stay_submitted
+    parent = scripted_cluster.create("daily")
+    owner = {"apiVersion": parent["apiVersion"], "kind": parent["kind"], "name": "daily"}
+
+    def set_owner(application: JsonObject) -> JsonObject:
+        owners = [{**owner, "uid": parent["metadata"]["uid"]}]
+        return {**application, "metadata": {**application["metadata"], "ownerReferences": owners}}
+
+    scripted_cluster.do(lambda: scripted_cluster.store.update(scripted_cluster.kind, NAMESPACE, "pi", set_owner))
+    assert main(["stop", "pi", "--timeout", "1s"]) == ExitCode.INVALID
+    assert "pi: it belongs to SparkApplication daily. Stop it through its owner" in capsys.readouterr().err
+    assert read_patched(scripted_cluster) == ("Always", set())
+
+
+@pytest.mark.parametrize("is_replaced_before", [True, False])
+def test_driver_that_replaces_the_first_one_is_asked_too(
+    scripted_cluster: Cluster,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    is_replaced_before: bool,
+) -> None:
+    uids: list[str] = []
+    patch = KubeClient.patch
+
+    def replace_driver() -> None:
+        """Replace the first driver, as the operator does between two requests of the command."""
+        pod = list_pods(scripted_cluster)[0]
+        if get_uid(pod) == uids[0]:
+            scripted_cluster.resources.delete_pod(NAMESPACE, pod["metadata"]["name"])
+            metadata = {key: pod["metadata"][key] for key in ("name", "labels", "ownerReferences")}
+            scripted_cluster.store.create(kinds.PODS, NAMESPACE, {**pod, "metadata": metadata})
+
+    async def replace_and_patch(client: KubeClient, resource: ResourceType, *arguments: Any, **options: Any) -> Any:
+        is_request = resource == PODS and not options.get("dry_run")
+        if is_request and is_replaced_before:
+            scripted_cluster.do(replace_driver)
+        changed = await patch(client, resource, *arguments, **options)
+        if is_request and not is_replaced_before:
+            scripted_cluster.do(replace_driver)
+        return changed
+
+    def is_second_driver_asked() -> bool:
+        pod = next(iter(list_pods(scripted_cluster)), None)
+        return pod is not None and get_uid(pod) != uids[0] and ANNOTATION_STOP in pod["metadata"].get("annotations", {})
+
+    async def end_on_request(application: Application) -> None:
+        uids.append(get_uid(list_pods(scripted_cluster)[0]))
+        await wait_until(is_second_driver_asked)
+        application.succeed()
+
+    create_stream(scripted_cluster, end=end_on_request)
+    monkeypatch.setattr(KubeClient, "patch", replace_and_patch)
+    assert main(["stop", "pi", "--timeout", "20s"]) == ExitCode.SUCCESS
+    assert capsys.readouterr().err.count("asked the program of") == (1 if is_replaced_before else 2)
+    assert read_patched(scripted_cluster) == ("Never", {ANNOTATION_STOP})
+
+
+def test_application_that_was_deleted_meanwhile_is_reported_once(
+    scripted_cluster: Cluster, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    create_stream(scripted_cluster)
+    delete = KubeClient.delete
+
+    async def delete_twice(client: KubeClient, *arguments: Any, **options: Any) -> JsonObject:
+        await delete(client, *arguments, **options)
+        scripted_cluster.do(lambda: scripted_cluster.resources.delete_pod(NAMESPACE, "pi-0-driver"))
+        return await delete(client, *arguments, **options)
+
+    monkeypatch.setattr(KubeClient, "delete", delete_twice)
+    assert main(["stop", "pi", "--timeout", "1s"]) == ExitCode.TIMED_OUT
+    err = capsys.readouterr().err
+    assert (err.count("was already deleted"), err.count("was deleted")) == (1, 0), err
+
+
+@pytest.mark.parametrize(
+    ("finalizers", "expected"),
+    [
+        ([], "driver pod pi-0-driver still exists 1 s after the deletion of SparkApplication jobs/pi. Check that the "),
+        (
+            ["example.com/hold"],
+            "driver pod pi-0-driver of SparkApplication jobs/pi still exists 1 s after its deletion (",
+        ),
+    ],
+)
+def test_driver_pod_that_is_not_deleted_in_time_is_named(
+    scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str], finalizers: list[str], expected: str
+) -> None:
+    def hold(pod: JsonObject) -> JsonObject:
+        return {**pod, "metadata": {**pod["metadata"], "finalizers": finalizers}}
+
+    create_stream(scripted_cluster)
+    scripted_cluster.do(lambda: scripted_cluster.store.update(kinds.PODS, NAMESPACE, "pi-0-driver", hold))
+    assert main(["stop", "pi", "--timeout", "0s", "--deletion-timeout", "1s"]) == ExitCode.TIMED_OUT
+    assert expected in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -135,10 +303,7 @@ async def test_application_of_kubeflow_is_deleted_if_its_policy_would_restart_it
     kubeflow_cluster: Cluster, tmp_path: Path, policy: str, exit_code: int | None, expected: ExitCode, is_kept: bool
 ) -> None:
     def find_pod() -> JsonObject | None:
-        return next(iter(kubeflow_cluster.store.objects.list(kinds.PODS, NAMESPACE)[0]), None)
-
-    def add_volume(pod: JsonObject) -> JsonObject:
-        return {**pod, "spec": {**pod["spec"], "volumes": [VOLUME]}}
+        return next(iter(list_pods(kubeflow_cluster)), None)
 
     def set_policy(application: JsonObject) -> JsonObject:
         return {**application, "spec": {**application["spec"], "restartPolicy": {"type": policy}}}

@@ -10,7 +10,11 @@ import yaml
 
 from airflow_provider_spark_operator.cli import main
 from airflow_provider_spark_operator.cli.base.exit_codes import ExitCode
-from airflow_provider_spark_operator.cli.controller.diagnosis.access import FORWARD_PERMISSION, SCALE_PERMISSION
+from airflow_provider_spark_operator.cli.controller.diagnosis.access import (
+    FORWARD_PERMISSION,
+    SCALE_PERMISSION,
+    STOP_PERMISSION,
+)
 from airflow_provider_spark_operator.cli.controller.diagnosis.drivers import DRIVER_PERMISSIONS
 from airflow_provider_spark_operator.cli.controller.diagnosis.finding import Finding, Status, print_findings
 from airflow_provider_spark_operator.crds import build_custom_resource_definitions
@@ -60,7 +64,7 @@ def test_complete_cluster_passes_all_checks(scripted_cluster: Cluster, capsys: p
     assert {check["fix"] for check in checks.values() if check["status"] == "passed"} == {""}
     assert checks["service account spark of drivers"]["status"] == "passed"
     assert checks["permissions of the service account spark of drivers"]["status"] == "passed"
-    assert checks["permissions for `forward` and `cluster scale` in namespace jobs"]["status"] == "passed"
+    assert checks["permissions for `forward`, `stop` and `cluster scale` in namespace jobs"]["status"] == "passed"
     assert checks["ResourceQuotas"]["result"] == "namespace jobs has none"
     assert checks["DNS of the cluster"]["status"] == "skipped"
 
@@ -291,7 +295,7 @@ def test_missing_role_is_one_finding(api: Api, capsys: pytest.CaptureFixture[str
     assert code == ExitCode.API_FAILED
     assert [name for name, check in checks.items() if check["status"] == "failed"] == ["permissions in namespace jobs"]
     assert [name for name, check in checks.items() if check["status"] == "warning"] == [
-        "permissions for `forward` and `cluster scale` in namespace jobs"
+        "permissions for `forward`, `stop` and `cluster scale` in namespace jobs"
     ]
     assert checks["permissions in namespace jobs"]["result"] == (
         "missing: get, list, watch, create, patch, delete sparkapplications.spark.apache.org; "
@@ -300,12 +304,12 @@ def test_missing_role_is_one_finding(api: Api, capsys: pytest.CaptureFixture[str
     )
 
 
-@pytest.mark.parametrize("denied", ["create pods/portforward", "patch statefulsets/scale"])
+@pytest.mark.parametrize("denied", ["create pods/portforward", "patch pods", "patch statefulsets/scale"])
 def test_missing_permission_of_a_verb_is_a_warning(denied: str, api: Api, capsys: pytest.CaptureFixture[str]) -> None:
     api.denied = denied
     code, checks = diagnose(capsys)
     assert code == ExitCode.SUCCESS
-    check = checks["permissions for `forward` and `cluster scale` in namespace jobs"]
+    check = checks["permissions for `forward`, `stop` and `cluster scale` in namespace jobs"]
     assert (check["status"], check["result"]) == ("warning", f"missing: {denied}")
     assert "spark-operator roles --for cli -n jobs" in check["fix"]
 
@@ -313,7 +317,9 @@ def test_missing_permission_of_a_verb_is_a_warning(denied: str, api: Api, capsys
 def test_checked_permissions_of_verbs_are_in_the_documented_role() -> None:
     rules = yaml.safe_load(COMMAND_LINE.read_text())["rules"]
     documented = {(name, verb) for rule in rules for name in rule["resources"] for verb in rule["verbs"]}
-    assert {(one.name, verb) for one in (FORWARD_PERMISSION, SCALE_PERMISSION) for verb in one.verbs} <= documented
+    assert {
+        (one.name, verb) for one in (FORWARD_PERMISSION, STOP_PERMISSION, SCALE_PERMISSION) for verb in one.verbs
+    } <= documented
 
 
 def test_narrow_terminal_shows_the_fix_below_its_check(

@@ -13,6 +13,8 @@ from .finding import Finding, Status, report_error
 
 FORWARD_PERMISSION: Final = Permission(PODS, ("get", "create"), "portforward")
 """What `forward` and `cluster forward` need in addition to docs/manifests/airflow.yaml."""
+STOP_PERMISSION: Final = Permission(PODS, ("patch",))
+"""What `stop` needs in addition to docs/manifests/airflow.yaml."""
 SCALE_PERMISSION: Final = Permission(STATEFUL_SETS, ("patch",), "scale")
 """What `cluster scale` needs in addition to docs/manifests/airflow.yaml."""
 
@@ -72,13 +74,13 @@ async def check_verbs(client: KubeClient, namespace: str, served: Sequence[Resou
         served: The kinds of applications that the cluster serves.
     """
     has_clusters = SPARK_CLUSTERS.group in {kind.group for kind in served}
-    permissions = [FORWARD_PERMISSION, *([SCALE_PERMISSION] if has_clusters else [])]
+    permissions = [FORWARD_PERMISSION, STOP_PERMISSION, *([SCALE_PERMISSION] if has_clusters else [])]
     checks = await check_permissions(client, permissions, namespace)
     role = (
         f"To use them, create the Roles with `spark-operator roles --for cli -n {namespace} | kubectl apply -f -`, and "
         "bind spark-operator-command-line to your user"
     )
-    verbs = "`forward` and `cluster scale`" if has_clusters else "`forward`"
+    verbs = "`forward`, `stop` and `cluster scale`" if has_clusters else "`forward` and `stop`"
     return merge_permissions(f"permissions for {verbs} in namespace {namespace}", checks, role, Status.WARNING)
 
 
