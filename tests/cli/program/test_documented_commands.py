@@ -13,6 +13,7 @@ import pytest
 from airflow_provider_spark_operator.cli import main
 from airflow_provider_spark_operator.cli.base.exit_codes import ExitCode
 from airflow_provider_spark_operator.cli.program.catalogue import VERBS
+from airflow_provider_spark_operator.core.kubernetes.names import ANNOTATION_RESULT_TAKEN_BY
 from airflow_provider_spark_operator.testing.applications import Application
 from local_kubernetes.api.kinds.kinds import NAMESPACES, SERVICE_ACCOUNTS
 from tests.cli.applications import test_list, test_logs
@@ -54,8 +55,9 @@ async def live(application: Application) -> None:
 
 def create_applications(cluster: Cluster) -> None:
     cluster.script = live
-    for name in ("pi", "report", "load", "clicks", "job"):
-        cluster.create(name, labels={"team": "a", "stage": "test"}, annotations=test_list.TASK)
+    task = {**test_list.TASK, ANNOTATION_RESULT_TAKEN_BY: "1"}
+    for name in ("pi", "report", "report-large", "load", "clicks", "job"):
+        cluster.create(name, labels={"team": "a", "stage": "test"}, annotations=task)
     cluster.wait_for_end()
 
 
