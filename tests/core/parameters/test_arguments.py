@@ -4,6 +4,7 @@ from airflow_provider_spark_operator.core.parameters.arguments import (
     check_booleans,
     check_connection_id,
     check_existing_name,
+    check_log_level,
     check_sensor_mode,
 )
 
@@ -12,6 +13,13 @@ def test_string_for_boolean_is_rejected() -> None:
     check_booleans(deferrable=True, get_logs=False)
     with pytest.raises(TypeError, match="get_logs must be True or False, not 'false'"):
         check_booleans(deferrable=True, get_logs="false")
+
+
+def test_unknown_log_level_is_rejected() -> None:
+    check_log_level(None)
+    check_log_level("WARNING")
+    with pytest.raises(ValueError, match=r"driver_log_level must be 'DEBUG', .* or None, not 'warn'"):
+        check_log_level("warn")
 
 
 @pytest.mark.parametrize("connection_id", ["spark", "{{ params.connection }}", None, object()])
