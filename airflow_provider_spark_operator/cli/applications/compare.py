@@ -164,7 +164,8 @@ def _show_difference(first: str, second: str) -> tuple[str, str]:
     if max(len(first), len(second)) > _LONGEST_VALUE:
         equal = takewhile(lambda pair: pair[0] == pair[1], zip(first, second, strict=False))
         start = max(0, sum(1 for _ in equal) - _LONGEST_VALUE // 3)
-    one, other = (clean_line("…" * bool(start) + text[start:], longest=_LONGEST_VALUE) for text in (first, second))
+    mark = "…" if start else ""
+    one, other = (clean_line(mark + text[start:], longest=_LONGEST_VALUE) for text in (first, second))
     return one, other
 
 

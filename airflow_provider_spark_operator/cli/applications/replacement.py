@@ -5,7 +5,6 @@ application exists.
 """
 
 import asyncio
-import re
 import sys
 import time
 from collections.abc import Iterator, Mapping
@@ -198,8 +197,9 @@ def _is_temporary(error: Exception) -> bool:
 
 def _is_freed_by_deletion(message: str) -> bool:
     """Return whether a quota refuses an application only because the one to delete is counted."""
-    numbers = re.search(rf"{_QUOTA}.*, used: (.*), limited: (.*)", message)
-    return numbers is not None and numbers[1] == numbers[2]
+    before, _, limited = message.rpartition(", limited: ")
+    used = before.rpartition(", used: ")[2]
+    return _QUOTA in before and used == limited
 
 
 def check_owner(reference: ApplicationReference, resource: JsonObject, verb: str) -> None:

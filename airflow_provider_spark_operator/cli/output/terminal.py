@@ -93,13 +93,14 @@ class Terminal:
         if self._shows_ui and (url := find_ui_url(line, _LOOPBACK)):
             self._print_note(f"Spark UI: {url}")
         is_routine = not self._filter.shows(line)
-        if not self._shows_log or (is_routine and not self._shows_routine):
-            self.hidden += self._shows_log
+        if not self._shows_log:
+            return
+        if is_routine and not self._shows_routine:
+            self.hidden += 1
             return
         self._erase_progress()
-        style = "red" if level >= logging.ERROR else "yellow" if level >= logging.WARNING else "dim" * is_routine
         try:
-            print(paint(line, style, sys.stdout), flush=True)
+            print(paint(line, _choose_style(level, is_routine=is_routine), sys.stdout), flush=True)
         except OutputError as error:
             # The application continues. `run_command` reports the error at the end, unless the reader closed the pipe.
             self._shows_log = False
@@ -127,6 +128,14 @@ class Terminal:
     def _erase_progress(self) -> None:
         if self._progress is not None:
             self._progress.erase()
+
+
+def _choose_style(level: int, *, is_routine: bool) -> str:
+    if level >= logging.ERROR:
+        return "red"
+    if level >= logging.WARNING:
+        return "yellow"
+    return "dim" if is_routine else ""
 
 
 def _format_clock(time: datetime | None) -> str:

@@ -172,7 +172,7 @@ async def send_as_lines(request: web.Request, watch: Watch) -> web.StreamRespons
 async def send_as_messages(request: web.Request, watch: Watch) -> web.WebSocketResponse:
     """Answer by WebSocket with one message for each event, until one side closes.
 
-    Some clients, such as fabric8, watch only by WebSocket and fall back to polling without it.
+    Some clients, such as fabric8, open watches this way. Without it, they see changes only when they list again.
     """
     # Clients are on this machine. A heartbeat is not needed, and aiohttp starts its timer again after the end.
     socket = web.WebSocketResponse()
