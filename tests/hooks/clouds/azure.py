@@ -2,6 +2,7 @@
 
 import base64
 import json
+import secrets
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -47,7 +48,7 @@ class Azure:
 
     def answer_identity(self, asked: Asked) -> Answer:
         """Answer as the endpoint of a managed identity."""
-        token = f"token-{len(self.tokens)}"
+        token = f"token-{secrets.token_hex(4)}"  # an API server remembers the owners of tokens for a while
         resource, expires_at = asked.query["resource"], time.time() + self.lifetime
         self.tokens[token] = resource, expires_at
         return Answer({"access_token": token, "expires_on": int(expires_at), "resource": resource})

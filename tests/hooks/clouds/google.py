@@ -2,6 +2,7 @@
 
 import base64
 import json
+import secrets
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -51,7 +52,7 @@ class Google:
     def answer_metadata(self, asked: Asked) -> Answer:
         """Answer as the metadata server of a machine."""
         if asked.path.endswith("/token"):
-            token = f"ya29.{len(self.tokens)}"
+            token = f"ya29.{secrets.token_hex(4)}"  # an API server remembers the owners of tokens for a while
             self.tokens[token] = time.time() + self.lifetime
             body = {"access_token": token, "expires_in": int(self.lifetime), "token_type": "Bearer"}
             return Answer(body, headers=_FLAVOR)
