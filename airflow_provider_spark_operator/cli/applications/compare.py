@@ -10,6 +10,7 @@ from typing import Annotated, Final
 from ...core.convert.document import convert_document
 from ...core.dialects.progress import ExecutorState
 from ...core.kubernetes.manifest import build_manifest
+from ...core.kubernetes.pods import get_object
 from ...core.kubernetes.times import format_duration
 from ...core.log.driver_log import clean_line
 from ...core.log.secret_fields import hide_secrets
@@ -139,7 +140,23 @@ def _read_specs(first: Description, second: Description) -> tuple[object, object
     resources = [build_manifest(one.snapshot.resource) for one in (first, second)]
     if len({str(one["apiVersion"]).partition("/")[0] for one in resources}) > 1:
         resources = [convert_document(one)[0].document or one for one in resources]
-    return resources[0].get("spec"), resources[1].get("spec")
+    return _number_config_maps(resources[0].get("spec")), _number_config_maps(resources[1].get("spec"))
+
+
+def _number_config_maps(spec: object) -> object:
+    """Replace the names of the application's own ConfigMaps by their numbers, because each run has other names."""
+    own = get_object(spec).get("configMapSpecs")
+    names = [get_object(one).get("name") for one in own] if isinstance(own, list) else []
+    numbers = {name: f"ConfigMap {number}" for number, name in enumerate(names, start=1)}
+
+    def rename(value: object) -> object:
+        if isinstance(value, Mapping):
+            return {key: rename(inner) for key, inner in value.items()}
+        if isinstance(value, list):
+            return [rename(inner) for inner in value]
+        return numbers.get(value, value) if isinstance(value, str) else value
+
+    return rename(spec)
 
 
 def _find_differences(
@@ -155,7 +172,20 @@ def _find_differences(
                 yield from _find_differences(one.get(key), other.get(key), (*path, key))
             return
     name = str(path[-1])
-    yield format_path(path), hide_secrets(first, name), hide_secrets(second, name)
+    shown = hide_secrets(first, name), hide_secrets(second, name)
+    # An entry such as a variable of a container is secret because of its name, so that secrets stay in their list.
+    pairs = _pair_objects(first, second) if shown == (first, second) else []
+    for index, (left, right) in enumerate(pairs):
+        yield from _find_differences(left, right, (*path, index))
+    if not pairs:
+        yield format_path(path), *shown
+
+
+def _pair_objects(first: object, second: object) -> list[tuple[object, object]]:
+    """Return the pairs of two lists of objects with the same length; none for all other values."""
+    if not isinstance(first, list) or not isinstance(second, list) or len(first) != len(second):
+        return []
+    return list(zip(first, second, strict=True)) if all(isinstance(one, Mapping) for one in first + second) else []
 
 
 def _show_difference(first: str, second: str) -> tuple[str, str]:

@@ -201,18 +201,25 @@ async def _print_logs(client: KubeClient, name: str, query: _Query) -> ExitCode:
             lines = _follow(client, reference, query, printer)
         else:
             lines = await _read(client, reference, resource, attempt, query)
-        async with aclosing(lines) as stream:
-            async for line in stream:
-                printer.print(line)
+        await _print_lines(lines, printer)
     except asyncio.CancelledError:
         if query.follow:
             print_continuation(reference)
         raise
-    if query.follow and await read_present(client, reference) is None:
-        print_note(f"{reference} was deleted")
-    elif query.follow and not printer.has_printed:
-        print_note(f"{reference} has ended, and no log exists any more")
+    if query.follow:
+        present = await read_present(client, reference)
+        if present is None:
+            print_note(f"{reference} was deleted")
+        elif not printer.has_printed:  # the recorded lines, or why there are none
+            attempt = read_progress(present).attempt
+            await _print_lines(await _read(client, reference, present, attempt, query), printer)
     return ExitCode.SUCCESS
+
+
+async def _print_lines(lines: AsyncGenerator[PodLine, None], printer: LogPrinter) -> None:
+    async with aclosing(lines) as stream:
+        async for line in stream:
+            printer.print(line)
 
 
 def _choose_attempt(reference: ApplicationReference, latest: int, query: _Query) -> int:

@@ -80,6 +80,7 @@ async def _stop(client: KubeClient, name: str, limit: timedelta, deletion_limit:
     elif policy != "Never":
         never = {"restartConfig": {"restartPolicy": "Never"}}
         await amend(client, reference, {"spec": {"applicationTolerations": never}})
+        print_note(f"the restart policy of {reference} is now Never; it was {policy}")
     code = await _await_end(client, reference, limit)
     return await _delete(client, reference, deletion_limit, code) if code is ExitCode.TIMED_OUT else code
 

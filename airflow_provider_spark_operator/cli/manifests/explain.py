@@ -4,15 +4,16 @@ import re
 import textwrap
 from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
-from typing import Annotated
+from typing import Annotated, cast
+
+import click
 
 from ...core.dialects.kubeflow import GROUP, VERSIONS
 from ...core.kubernetes.names import DEFAULT_API_VERSION
 from ..base.errors import CommandError
 from ..base.exit_codes import ExitCode
 from ..files.field_tree import Field, build_kubeflow_tree, build_tree, find_paths, list_paths
-from ..options.declaration import Parameter
-from ..submission.parameter_options import build_options
+from ..options.declaration import Parameter, VerbOption
 
 EXAMPLES = """
 # The fields of a SparkApplication
@@ -86,7 +87,7 @@ def _search(tree: Field, text: str) -> bool:
 
     found = [(path, inner) for path, inner in list_paths(tree) if contains(path, inner.description)]
     found.sort(key=lambda each: not contains(each[0]))
-    options = [each for name, each in build_options().items() if contains(name, each.help)]
+    options = [each for each in _list_submit_options() if contains(*each.opts, each.help or "")]
     if found:
         print("FIELDS:")
     for path, inner in found:
@@ -96,8 +97,14 @@ def _search(tree: Field, text: str) -> bool:
     if options:
         print("OPTIONS of `submit`:")
     for each in options:
-        print(f"  {each.usage}", _wrap(each.help, "    "), sep="\n")
+        print(f"  {each.usage}", _wrap(each.help or "", "    "), sep="\n")
     return bool(found or options)
+
+
+def _list_submit_options() -> list[VerbOption]:
+    program = click.get_current_context().find_root()
+    submit = cast("click.Group", program.command).get_command(program, "submit")
+    return [each for each in submit.params if isinstance(each, VerbOption)] if submit else []
 
 
 def _split(field: str) -> tuple[str, list[str]]:

@@ -25,6 +25,11 @@ class VerbOption(click.Option):
 
     panel = DEFAULT_PANEL
 
+    @property
+    def usage(self) -> str:
+        """The names, and the word for the value, as the help shows them."""
+        return f"{', '.join(sorted(self.opts, key=len))} {self.metavar or ''}".rstrip()
+
 
 class VerbArgument(click.Argument):
     """An argument, with its description."""

@@ -58,9 +58,10 @@ def _format_options(context: click.Context) -> str:
     panels: dict[str, list[tuple[str, str]]] = {DEFAULT_PANEL: []}
     for each in context.command.get_params(context):
         if isinstance(each, click.Option) and not each.hidden:
-            panel = each.panel if isinstance(each, VerbOption) else DEFAULT_PANEL
-            names = ", ".join(sorted(each.opts, key=len))
-            panels.setdefault(panel, []).append((f"{names} {each.metavar or ''}".rstrip(), _describe(each)))
+            usage, panel = ", ".join(sorted(each.opts, key=len)), DEFAULT_PANEL
+            if isinstance(each, VerbOption):
+                usage, panel = each.usage, each.panel
+            panels.setdefault(panel, []).append((usage, _describe(each)))
     panels.get(CLUSTER_PANEL, []).sort(key=lambda row: row[0].partition("--")[2])
     return "\n\n".join(_format_rows(panel, rows) for panel, rows in panels.items() if rows)
 

@@ -62,22 +62,13 @@ def add_parameter_options(
     return decorate
 
 
-def build_options() -> dict[str, Parameter]:
-    """Return the options by the names of their parameters."""
-    return {name: _build_option(name, option) for name, option in OPTIONS.items()}
-
-
-def _build_option(name: str, option: Declaration) -> Parameter:
-    text = f"{option.help}; can be repeated" if option.form in _REPEATED else option.help
-    flag = option.flag or f"--{name.replace('_', '-')}"
-    return Parameter(f"{flag} {option.metavar}", text, check=partial(_check, option), panel=option.panel)
-
-
 def _build_parameter(name: str, option: Declaration) -> inspect.Parameter:
-    declared, annotation = _build_option(name, option), list[str] | None if option.form in _REPEATED else str | None
-    return inspect.Parameter(
-        name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Annotated[annotation, declared]
-    )
+    is_repeated = option.form in _REPEATED
+    text = f"{option.help}; can be repeated" if is_repeated else option.help
+    usage = f"{option.flag or '--' + name.replace('_', '-')} {option.metavar}"
+    declared = Parameter(usage, text, check=partial(_check, option), panel=option.panel)
+    annotation = Annotated[list[str] | None if is_repeated else str | None, declared]
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
 
 
 def _check(option: Declaration, value: Any) -> Any:

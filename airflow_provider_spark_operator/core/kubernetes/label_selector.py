@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from .kubernetes_names import is_label_selector
 from .problems import InvalidResource, Problem
@@ -47,6 +47,18 @@ def parse_label_selector(text: str, path: str) -> LabelSelector:
         message = f"invalid label selector {text!r}: use the syntax of `kubectl -l`, for example team=a"
         raise InvalidResource([Problem(path, message)])
     return LabelSelector(tuple(_parse_requirement(part.strip()) for part in _PART.findall(text)))
+
+
+def read_label_selector(selector: Mapping[str, Any]) -> LabelSelector:
+    """Return the selector of a resource, which has `matchLabels` and `matchExpressions`."""
+    labels = selector.get("matchLabels") or {}
+    expressions = selector.get("matchExpressions") or []
+    return LabelSelector(
+        tuple(
+            [(key, "In", frozenset({value})) for key, value in labels.items()]
+            + [(one["key"], one["operator"], frozenset(one.get("values") or ())) for one in expressions]
+        )
+    )
 
 
 def _parse_requirement(text: str) -> tuple[str, str, frozenset[str]]:

@@ -99,6 +99,21 @@ def test_long_values_are_cut_around_their_first_difference(
     assert "right" in second
 
 
+def test_names_of_config_maps_are_no_differences_but_their_files_are(
+    scripted_cluster: Cluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    scripted_cluster.script = stay_submitted
+    script = tmp_path / "job.py"
+    for name, text in (("slow", "print(1)"), ("fast", "print(2)")):
+        script.write_text(text)
+        assert main(["submit", str(script), "--name", name, "--image", "spark:4.3.0"]) == ExitCode.SUCCESS
+    capsys.readouterr()
+    found = read_json(capsys, "compare", "slow", "fast")["differences"]
+    assert found == [
+        {"path": 'spec.configMapSpecs[0].data["job.py"]', "first": "print(1)", "second": "print(2)"},
+    ]
+
+
 SECRETS = """
 spec:
   driverArgs: ["--password", "s3cr3t-ONE"]

@@ -199,14 +199,27 @@ def test_missing_driver_is_exit_code_3(scripted_cluster: Cluster, capsys: pytest
     assert "SparkApplication jobs/pi has no driver pod of attempt 1" in capsys.readouterr().err
 
 
-def test_lines_recorded_by_the_controller_replace_the_log_of_a_deleted_driver(
+async def fail_and_release(application: Application) -> None:
+    application.start()
+    application.enter("Failed", driver=application.end_driver(1))
+    application.delete_driver()
+    application.enter("ResourceReleased")
+
+
+def test_follow_without_a_log_fails_after_the_end(
     scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    async def fail_and_release(application: Application) -> None:
-        application.start()
-        application.enter("Failed", driver=application.end_driver(1))
-        application.delete_driver()
+    scripted_cluster.script = fail_and_release
+    scripted_cluster.create("pi")
+    scripted_cluster.wait_for_state("ResourceReleased")
+    assert main(["logs", "pi", "-f"]) == ExitCode.API_FAILED
+    assert "has no driver pod of attempt 1: it was deleted. To keep driver pods" in capsys.readouterr().err
 
+
+@pytest.mark.parametrize("options", [[], ["-f"]], ids=["read", "follow"])
+def test_lines_recorded_by_the_controller_replace_the_log_of_a_deleted_driver(
+    scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str], options: list[str]
+) -> None:
     def record(document: JsonObject) -> JsonObject:
         for entry in document["status"]["stateTransitionHistory"].values():
             if entry["currentStateSummary"] == "Failed":
@@ -215,9 +228,9 @@ def test_lines_recorded_by_the_controller_replace_the_log_of_a_deleted_driver(
 
     scripted_cluster.script = fail_and_release
     scripted_cluster.create("pi")
-    scripted_cluster.wait_for_state("Failed")
+    scripted_cluster.wait_for_state("ResourceReleased")
     scripted_cluster.do(lambda: scripted_cluster.resources.write_status("jobs", "pi", record))
-    assert main(["logs", "pi", "--tail", "1"]) == ExitCode.SUCCESS
+    assert main(["logs", "pi", "--tail", "1", *options]) == ExitCode.SUCCESS
     captured = capsys.readouterr()
     assert captured.out == "recorded 2\n"
     assert "the driver pod was deleted; these are the last lines" in captured.err

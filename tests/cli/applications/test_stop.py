@@ -246,7 +246,9 @@ def test_driver_that_replaces_the_first_one_is_asked_too(
     create_stream(scripted_cluster, end=end_on_request)
     monkeypatch.setattr(KubeClient, "patch", replace_and_patch)
     assert main(["stop", "pi", "--timeout", "20s"]) == ExitCode.SUCCESS
-    assert capsys.readouterr().err.count("asked the program of") == (1 if is_replaced_before else 2)
+    err = capsys.readouterr().err
+    assert err.count("asked the program of") == (1 if is_replaced_before else 2)
+    assert "the restart policy of SparkApplication jobs/pi is now Never; it was " in err
     assert read_patched(scripted_cluster) == ("Never", {ANNOTATION_STOP})
 
 

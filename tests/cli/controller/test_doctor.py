@@ -17,6 +17,7 @@ from airflow_provider_spark_operator.cli.controller.diagnosis.access import (
 )
 from airflow_provider_spark_operator.cli.controller.diagnosis.drivers import DRIVER_PERMISSIONS
 from airflow_provider_spark_operator.cli.controller.diagnosis.finding import Finding, Status, print_findings
+from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
 from airflow_provider_spark_operator.crds import build_custom_resource_definitions
 from airflow_provider_spark_operator.crds.definitions import find_part
 from local_kubernetes.api.kinds.kinds import NETWORK_POLICIES, PODS, RESOURCE_QUOTAS, SERVICE_ACCOUNTS, Kind
@@ -146,18 +147,26 @@ def test_two_controllers_are_a_warning(scripted_cluster: Cluster, capsys: pytest
 
 
 @pytest.mark.parametrize(
-    ("selector", "is_suggested"), [(None, True), ({"app": "other"}, True), ({"app": "controller"}, False), ({}, False)]
+    ("selector", "is_suggested"),
+    [
+        (None, True),
+        ({"matchLabels": {"app": "other"}}, True),
+        ({"matchExpressions": [{"key": "app", "operator": "In", "values": ["other"]}]}, True),
+        ({"matchLabels": {"app": "controller"}}, False),
+        ({"matchExpressions": [{"key": "app", "operator": "Exists"}]}, False),
+        ({}, False),
+    ],
 )
 def test_network_policy_is_suggested_if_none_selects_the_controller(
     scripted_cluster: Cluster,
     capsys: pytest.CaptureFixture[str],
-    selector: dict[str, str] | None,
+    selector: JsonObject | None,
     is_suggested: bool,
 ) -> None:
     create(scripted_cluster, SERVICE_ACCOUNTS, "spark")
     create_controller(scripted_cluster, "b", {"app": "controller"}, "reconcile", "--all-namespaces")
     if selector is not None:
-        spec = {"podSelector": {"matchLabels": selector} if selector else {}}
+        spec = {"podSelector": selector}
         create(scripted_cluster, NETWORK_POLICIES, "limits", "default", apiVersion="networking.k8s.io/v1", spec=spec)
     code, checks = diagnose(capsys)
     assert code == ExitCode.SUCCESS

@@ -113,3 +113,10 @@ def test_tree_has_the_fields_of_the_definition(kind: str) -> None:
                 assert list(each.get("enum", [])) == sorted(fields[name].allowed)
 
     compare(schema, build_tree(kind).list_fields()["spec"], "spec")
+
+
+@pytest.mark.parametrize("word", ["ttl", "keep"])
+def test_word_is_searched_for_in_all_options_of_submit(capsys: pytest.CaptureFixture[str], word: str) -> None:
+    fields, _, options = explain(capsys, word).partition("OPTIONS of `submit`:")
+    assert "Millis <integer>" in fields
+    assert {"ttl": "--ttl DURATION|keep", "keep": "--keep-failed-driver DURATION"}[word] in options

@@ -7,6 +7,7 @@ from typing import Any
 
 from ....core.dialects.dialect import APACHE, KUBEFLOW, read_progress
 from ....core.kubernetes.json_object import JsonObject
+from ....core.kubernetes.label_selector import read_label_selector
 from ....core.kubernetes.ownership import APACHE as APACHE_MANAGER
 from ....core.kubernetes.ownership import LeaseReference, find_owner, read_tenure
 from ....core.kubernetes.pods import is_ready
@@ -80,17 +81,16 @@ async def _suggest_network_policies(client: KubeClient, pods: Iterable[JsonObjec
         except KubeError:
             continue
         here = [pod for pod in own if pod["metadata"]["namespace"] == namespace]
-        if not all(any(_may_select(policy, pod) for policy in policies) for pod in here):
+        if not all(any(_selects(policy, pod) for policy in policies) for pod in here):
             result = f"no NetworkPolicy limits the traffic of {OWN_CONTROLLER} in namespace {namespace}"
             fix = "Set networkPolicy.enabled=true in the values of the chart"
             findings.append(Finding("network policy of the controller", Status.WARNING, result, fix))
     return findings
 
 
-def _may_select(policy: Mapping[str, Any], pod: Mapping[str, Any]) -> bool:
-    """Return whether a NetworkPolicy selects a pod, whatever its matchExpressions are."""
-    wanted = (policy["spec"].get("podSelector") or {}).get("matchLabels") or {}
-    return wanted.items() <= (pod["metadata"].get("labels") or {}).items()
+def _selects(policy: Mapping[str, Any], pod: Mapping[str, Any]) -> bool:
+    selector = read_label_selector(policy["spec"].get("podSelector") or {})
+    return selector.matches(pod["metadata"].get("labels") or {})
 
 
 def _judge(kind: ResourceType, namespace: str, evidence: _Evidence) -> Finding:
