@@ -12,7 +12,7 @@ from tests.installation.environment import ROOT, build_user_environment, clone, 
 
 PAGE = "docs/get-started/tutorial.md"
 SCRIPT, DAG_FILE = re.findall(r"^```python\n(.*?)^```", (ROOT / PAGE).read_text(), re.MULTILINE | re.DOTALL)
-INSTALL, START, CONNECT, RUN = read_commands(PAGE)
+INSTALL, START, CONNECT, RUN, LOOK = read_commands(PAGE)
 
 pytestmark = pytest.mark.timeout(1500)
 
@@ -45,6 +45,11 @@ def test_tutorial_runs_as_described(tmp_path: Path) -> None:
             assert code != 0, output
             assert "ended with exit code 3" in output
             assert len(set(re.findall(r"word-count-words-[0-9a-f]+-\d+", output))) == 1, "the task was retried"
+
+            code, output = run_in_terminal(LOOK, folder, environment)
+            assert code == 0, output
+            assert output.count("Succeeded") >= 1, output
+            assert "exit code 3" in output, output
         finally:
             cluster.send_signal(signal.SIGINT)
             cluster.communicate(timeout=60)
