@@ -67,7 +67,7 @@ def _build_parameter(name: str, option: Declaration) -> inspect.Parameter:
     text = f"{option.help}; can be repeated" if is_repeated else option.help
     usage = f"{option.flag or '--' + name.replace('_', '-')} {option.metavar}"
     declared = Parameter(usage, text, check=partial(_check, option), panel=option.panel)
-    annotation = Annotated[list[str] | None if is_repeated else str | None, declared]
+    annotation: Any = Annotated[list[str] | None, declared] if is_repeated else Annotated[str | None, declared]
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
 
 
