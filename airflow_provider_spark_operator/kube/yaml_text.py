@@ -1,7 +1,7 @@
-"""Read and write YAML as kubectl does, with bounded time and memory.
+"""Read YAML as kubectl does, with bounded time and memory. `yaml_writer` writes it.
 
 YAML 1.1, YAML 1.2 and the library of kubectl read some scalars differently, for example `y`, `1e3` and `0o17`. This
-module reads scalars and keys as kubectl does, and writes texts that every parser reads alike.
+module reads scalars and keys as kubectl does.
 
 Input is untrusted. PyYAML's safe loader runs no code of the text. But aliases and merge keys can expand a few hundred
 bytes beyond any memory, and deep nesting raises a RecursionError. This module reports all of these as
@@ -10,10 +10,8 @@ bytes beyond any memory, and deep nesting raises a RecursionError. This module r
 
 import base64
 import ctypes
-import json
 import math
 import re
-import sys
 from collections.abc import Callable, Iterator, Mapping
 from decimal import Decimal
 from typing import Any, Final
@@ -47,14 +45,6 @@ _JSON_NUMBER: Final = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]*)?(?:[eE][-+]?[
 _SEPARATOR: Final = re.compile("(?<=[0-9])_(?=[0-9])")
 _LARGEST_INTEGER: Final = 1 << 63
 _LINE_BREAKS: Final = tuple("\r\n\x85\u2028\u2029")
-
-# A parser can read words, numbers, times and special keys of YAML 1.1 as another value. The numbers here include more
-# than any parser reads, except texts with two dots, which are versions.
-_AMBIGUOUS: Final = re.compile(
-    r"(?:|~|=|<<|y|n|yes|no|on|off|true|false|null|[-+]?\.(?:inf|nan)"
-    r"|[-+]?\.?[0-9_](?!.*\..*\.)[0-9a-fox_:.,+-]*|[0-9]{4}-[0-9].*)\Z",
-    re.IGNORECASE,
-)
 
 YamlError = yaml.YAMLError
 Mark = yaml.Mark
@@ -408,51 +398,3 @@ def load(
         yaml.YAMLError: The text is not YAML, exceeds the limits, or contains several documents.
     """
     return BoundedLoader(text, duplicates, read, most_values).get_single_data()
-
-
-class _Dumper(yaml.SafeDumper):
-    """A dumper whose texts are quoted if a parser could read them as another value."""
-
-
-def _represent_text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
-    return dumper.represent_scalar(f"{_TAG}str", text, _choose_style(text))
-
-
-def _choose_style(text: str) -> str | None:
-    if text.isprintable():
-        return "'" if _AMBIGUOUS.match(text) else None
-    return "|" if _is_literal(text) else '"'
-
-
-def _is_literal(text: str) -> bool:
-    """Return whether a text of several lines can be a literal block, which all parsers read alike."""
-    return text[0] not in " \n" and all(line.isprintable() and not line.endswith(" ") for line in text.split("\n"))
-
-
-_Dumper.add_representer(str, _represent_text)
-
-
-def dump(value: object, *, sort_keys: bool = False, is_document: bool = False, allow_unicode: bool = True) -> str:
-    """Return a value as YAML that parsers of YAML 1.1 and 1.2, and kubectl, read alike.
-
-    Args:
-        value: The value, of the types of JSON.
-        sort_keys: Whether to sort the keys.
-        is_document: Whether to begin with the separator of documents.
-        allow_unicode: Whether characters outside of ASCII are written as they are.
-    """
-    # The round trip through JSON makes copies of shared parts, so that YAML writes no references between them.
-    text: str = yaml.dump(
-        json.loads(json.dumps(value)),
-        Dumper=_Dumper,
-        sort_keys=sort_keys,
-        explicit_start=is_document,
-        allow_unicode=allow_unicode,
-        width=sys.maxsize,  # parsers differ on the folds of long texts
-    )
-    return text
-
-
-def quote(text: str) -> str:
-    """Return a text as a scalar for a line of YAML."""
-    return dump([text]).removeprefix("- ").removesuffix("\n")

@@ -4,25 +4,20 @@ All pods have the same address, so the driver gets free ports instead of the con
 and the certificate of the API are on its command line, which overrides its properties file.
 """
 
-import os
 import shlex
 import shutil
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import unquote
 
-from local_kubernetes.kubelet.containers.container import read_regular
 from local_kubernetes.kubelet.node.access import ApiAccess
 from local_kubernetes.kubelet.node.runtime import StartError
 
-from ..core.driver.configuration.uris import get_file_path, split_alias
 from ..core.kubernetes.names import MASTER_PORT, MASTER_WEB_PORT
-from ..core.kubernetes.problems import InvalidResource
-from ..core.spark.properties import format_properties, parse_properties
-from .authentication import AUTHENTICATE_KEY, SharedSecret, build_properties
+from .authentication import AUTHENTICATE_KEY, SharedSecret
 from .class_archive import build_recording_options, build_starting_options
+from .driver_properties import read_driver_properties, write_properties
 from .java import Java
 from .programs import MASTER, DaemonProgram
 from .software import SparkInstallation
@@ -33,19 +28,10 @@ WORK_FOLDER = "/opt/spark/work-dir"
 _SUBMIT = "org.apache.spark.deploy.SparkSubmit"
 _EXECUTOR = "org.apache.spark.scheduler.cluster.k8s.KubernetesExecutorBackend"
 _PROPERTIES_OPTION = "--properties-file"
-# The maximum size of a ConfigMap.
-_PROPERTIES_BYTES = 1 << 20
 _ADD_MODULES = "--add-modules="
 _JAVA_OPTION = "SPARK_JAVA_OPT_"
-# The paths in these properties are those of executor pods and of the machine. The kubelet maps them when it starts the
-# executor pods.
-_EXECUTOR_VOLUMES = "spark.kubernetes.executor.volumes."
 _LOOPBACK = "127.0.0.1"
-# The lists of files that Spark copies to a folder of the driver.
-_DELIVERED = ("spark.files", "spark.archives", "spark.submit.pyFiles")
-_LOCAL = "local:"
 _KUBERNETES_MASTER = "k8s://"
-_LOCAL_STANDALONE_MASTER = f"spark://{_LOOPBACK}:"
 # The defaults of Spark's start-master.sh.
 _MASTER_PORTS = {"SPARK_MASTER_PORT": MASTER_PORT, "SPARK_MASTER_WEBUI_PORT": MASTER_WEB_PORT}
 # The list of Spark's launcher (`JavaModuleOptions`), without the module that few runtimes have.
@@ -198,17 +184,9 @@ def _build_driver(
     properties: dict[str, str] = {}
     if _PROPERTIES_OPTION in words[:-1]:
         position = words.index(_PROPERTIES_OPTION) + 1
-        entries = _read_properties_file(Path(words[position]))
-        properties = {
-            key: value if key.startswith(_EXECUTOR_VOLUMES) else place.rewrite(value) for key, value in entries.items()
-        }
-        _check_references(properties)
-        if not place.owns_directory:
-            properties |= _deliver_local_files(properties)
-        if properties.get("spark.master", "").startswith(_LOCAL_STANDALONE_MASTER):
-            # On Kubernetes, the driver generates a secret and passes it to its executors.
-            properties |= build_properties()
-        words[position] = str(_write_properties(place.scratch, properties, f"Copy of {words[position]}"))
+        file, delivers = Path(words[position]), not place.owns_directory
+        properties = read_driver_properties(file, place.rewrite, delivers_local_files=delivers)
+        words[position] = str(write_properties(place.scratch, properties, f"Copy of {file}"))
     options = [
         f"-Xmx{_format_memory(properties.get('spark.driver.memory', '1g'))}",
         *_split_options(properties, "spark.driver.defaultJavaOptions"),
@@ -227,44 +205,6 @@ def _build_driver(
         "client",
         *words,
     ]
-
-
-def _write_properties(folder: Path, properties: Mapping[str, str], title: str) -> Path:
-    """Write the properties file of a driver, which only its owner can read."""
-    file = folder / "spark.properties"
-    file.unlink(missing_ok=True)
-    with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as output:
-        output.write(format_properties(properties, title))
-    return file
-
-
-def _check_references(properties: Mapping[str, str]) -> None:
-    """Raise StartError for a reference that Spark cannot parse, or with which it would write outside of its folder."""
-    for key in ("spark.jars", *_DELIVERED):
-        for uri in map(str.strip, properties.get(key, "").split(",")):
-            if " " in uri:
-                raise StartError(f"{key}: {uri}: a URI must not contain a space. Write %20 instead")
-            if ".." in unquote(split_alias(uri)[1]).split("/"):
-                raise StartError(f"{key}: {uri}: the name after # must not contain '..'")
-
-
-def _deliver_local_files(properties: Mapping[str, str]) -> dict[str, str]:
-    """Return the lists of files and archives with `file:` URIs, so that Spark copies them to the folder of SparkFiles.
-
-    Spark copies a file with a `local:` URI only to the working directory of a driver in cluster mode.
-    """
-    return {
-        key: ",".join(_build_delivered_uri(uri.strip()) for uri in properties[key].split(","))
-        for key in _DELIVERED
-        if key in properties
-    }
-
-
-def _build_delivered_uri(uri: str) -> str:
-    """Return the `file:` URI of a file with a `local:` URI. Any other URI, and that of a folder, is unchanged."""
-    delivered = f"file:{uri.removeprefix(_LOCAL)}"
-    path = get_file_path(delivered) if uri.startswith(_LOCAL) else None
-    return delivered if path and Path(path).is_file() else uri
 
 
 def _build_settings(place: ContainerPlace, api: ApiAccess, master: str) -> list[str]:
@@ -371,20 +311,6 @@ def _is_accepted(option: str, java: Java) -> bool:
     if not option.startswith(_ADD_MODULES):
         return True
     return set(option.removeprefix(_ADD_MODULES).split(",")) <= java.modules
-
-
-def _read_properties_file(file: Path) -> dict[str, str]:
-    """Return the entries of a driver's properties file."""
-    try:
-        content = read_regular(file.resolve(), _PROPERTIES_BYTES + 1)
-    except OSError as error:
-        raise StartError(f"{_PROPERTIES_OPTION} {file}: {error.strerror or error}") from error
-    if len(content) > _PROPERTIES_BYTES:
-        raise StartError(f"{_PROPERTIES_OPTION} {file}: it is larger than {_PROPERTIES_BYTES} bytes")
-    try:
-        return parse_properties(content.decode(errors="replace"), f"{_PROPERTIES_OPTION} {file}")
-    except InvalidResource as error:
-        raise StartError(str(error)) from None
 
 
 def _split_options(settings: Mapping[str, str], name: str) -> list[str]:

@@ -5,7 +5,8 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from airflow_provider_spark_operator.kube.yaml_text import dump, load
+from airflow_provider_spark_operator.kube.yaml_text import load
+from airflow_provider_spark_operator.kube.yaml_writer import dump
 from tests.kube.kubectl_readings import READINGS, REFUSALS
 
 from contract.conftest import REAL_SERVER_IS_GIVEN, open_conversation

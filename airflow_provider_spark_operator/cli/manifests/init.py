@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Annotated, Final
 
 from ...core.driver.configuration.uris import is_local
-from ...kube.yaml_text import quote
+from ...kube.yaml_writer import quote
 from ..base.errors import CommandError, print_note
 from ..base.exit_codes import ExitCode
 from ..base.object_names import derive_name, require_object_name

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Literal
 
 from ...core.kubernetes.json_object import JsonObject
-from ...kube.yaml_text import dump
+from ...kube.yaml_writer import dump
 from ..base.streams import escape_controls, is_unicode
 from ..options.options import DocumentFormat
 
