@@ -33,7 +33,7 @@ from local_kubernetes.api.kinds.kinds import PODS
 from local_kubernetes.api.kinds.status import ApiStatusError
 from tests.cluster import NAMESPACE, Cluster
 from tests.core.scenario import read_scenario
-from tests.core.stage import build_pod_status, complete_story
+from tests.core.simulated_kubernetes import build_pod_status, complete_story
 
 _DEADLINE = 60.0
 _RESTART = "ScheduledToRestart"

@@ -1,7 +1,7 @@
-"""Run `decide()` in tests: make one decision for a given state, or run one reconcile pass in a world.
+"""Run `decide()` in tests: make one decision for a given state, or run one reconcile pass.
 
-A world is what a pass observes and changes. There are two worlds. In a scene, a test controls the pods of one
-application. A stage is a cluster on a virtual clock that plays recorded scenarios.
+A pass runs on a `SimulatedApplication`, whose pods a test controls, or for a `SimulatedController`, whose cluster plays
+recorded scenarios on a virtual clock.
 """
 
 from dataclasses import replace
@@ -52,7 +52,7 @@ from tests.builders import NOW, build_application_model, build_status_at, second
 _MAX_DECISIONS = 5
 
 
-class World(Protocol):
+class Resources(Protocol):
     """The resources that a reconcile pass observes and changes."""
 
     def find_driver(self, application: SparkApplication, *, live: bool) -> JsonObject | None:
@@ -102,45 +102,45 @@ class TooManyPasses(AssertionError):
     """Reconciliation did not settle."""
 
 
-def reconcile(world: World, application: SparkApplication, settings: Settings, now: datetime) -> list[Decision]:
+def reconcile(resources: Resources, application: SparkApplication, settings: Settings, now: datetime) -> list[Decision]:
     """Run one pass as the controller does, and return its decisions. Only the last decision is applied.
 
     Raises:
         TooManyPasses: When no decision is final.
     """
-    cached = world.find_driver(application, live=False)
+    cached = resources.find_driver(application, live=False)
     driver: DriverObservation = Present(cached) if cached else Unconfirmed()
     observed = Observed(
         driver,
-        tuple(world.list_executors(application)),
-        pods=world.list_pods(application, live=False),
-        queue=world.observe_queue(application),
-        last_driver=world.find_last_driver(application),
+        tuple(resources.list_executors(application)),
+        pods=resources.list_pods(application, live=False),
+        queue=resources.observe_queue(application),
+        last_driver=resources.find_last_driver(application),
     )
     decisions: list[Decision] = []
     for _ in range(_MAX_DECISIONS):
         decision = _decide(application, observed, settings, now)
         decisions.append(decision)
         if ConfirmAbsence() in decision.actions:
-            live = world.find_driver(application, live=True)
+            live = resources.find_driver(application, live=True)
             observed = replace(observed, driver=Present(live) if live else Absent())
         elif ReadPods() in decision.actions:
-            live = world.find_driver(application, live=True)
+            live = resources.find_driver(application, live=True)
             observed = replace(
                 observed,
                 driver=Present(live) if live else Absent(),
-                executors=tuple(world.list_executors(application)) if live else (),
-                pods=world.list_pods(application, live=True),
+                executors=tuple(resources.list_executors(application)) if live else (),
+                pods=resources.list_pods(application, live=True),
             )
         elif creation := next((each for each in decision.actions if isinstance(each, CreateAttempt)), None):
-            observed = replace(observed, create_outcome=world.create_attempt(application, creation.attempt_id))
-        elif queue := _ask_queue(world, application, decision):
+            observed = replace(observed, create_outcome=resources.create_attempt(application, creation.attempt_id))
+        elif queue := _ask_queue(resources, application, decision):
             observed = replace(observed, queue=queue)
         else:
             for action in decision.actions:
-                _apply(world, application, action)
+                _apply(resources, application, action)
             if decision.status is not None:
-                world.write_status(application, decision.status)
+                resources.write_status(application, decision.status)
             return decisions
     raise TooManyPasses([decision.reason for decision in decisions])
 
@@ -153,38 +153,38 @@ def _decide(application: SparkApplication, observed: Observed, settings: Setting
     return decision
 
 
-def _ask_queue(world: World, application: SparkApplication, decision: Decision) -> QueueObservation | None:
+def _ask_queue(resources: Resources, application: SparkApplication, decision: Decision) -> QueueObservation | None:
     """Carry out the action of a decision that needs another decision with the answer of Kueue."""
     for action in decision.actions:
         if isinstance(action, RequestAdmission | ReleaseQuota | GiveBackQuota):
-            return world.apply_to_queue(application, action)
+            return resources.apply_to_queue(application, action)
     return None
 
 
-def _apply(world: World, application: SparkApplication, action: Action) -> None:
+def _apply(resources: Resources, application: SparkApplication, action: Action) -> None:
     match action:
         case AddFinalizer():
-            world.add_finalizer(application)
+            resources.add_finalizer(application)
         case RemoveFinalizer():
-            world.remove_finalizer(application)
+            resources.remove_finalizer(application)
         case DeleteApplication():
-            world.delete_application(application)
+            resources.delete_application(application)
         case DeleteDriver(attempt_id=attempt_id, force=force):
-            _check_deletion(world, application, force=force)
-            world.delete_driver(application, attempt_id, force=force)
+            _check_deletion(resources, application, force=force)
+            resources.delete_driver(application, attempt_id, force=force)
         case DeletePod(uid=uid, force=force):
-            _check_deletion(world, application, force=force)
-            world.delete_pod(application, uid, force=force)
+            _check_deletion(resources, application, force=force)
+            resources.delete_pod(application, uid, force=force)
         case MarkPodsReady() | MarkFinished():
-            world.apply_to_queue(application, action)
+            resources.apply_to_queue(application, action)
         case DeleteAttemptResources(attempt_id=attempt_id):
-            _check_deletion(world, application, force=False)
-            world.delete_attempt_resources(application, attempt_id)
+            _check_deletion(resources, application, force=False)
+            resources.delete_attempt_resources(application, attempt_id)
 
 
-def _check_deletion(world: World, application: SparkApplication, *, force: bool) -> None:
+def _check_deletion(resources: Resources, application: SparkApplication, *, force: bool) -> None:
     """Fail if the driver must not be deleted, or if it is force-deleted without an earlier graceful deletion."""
-    driver = world.find_driver(application, live=True)
+    driver = resources.find_driver(application, live=True)
     if driver is None:
         return
     current = application.status.current_state if application.status else None

@@ -12,8 +12,8 @@ import yaml
 
 from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
 from airflow_provider_spark_operator.core.lifecycle.decision import Settings
-from tests.core.stage import Key, Stage, build_pod_status, complete_story
-from tests.core.stage_controller import StageController
+from tests.core.simulated_controller import SimulatedController
+from tests.core.simulated_kubernetes import Key, SimulatedKubernetes, build_pod_status, complete_story
 
 FOLDER = Path(__file__).parents[1] / "golden" / "traces"
 _WAIT_TIMEOUT_SECONDS = 25
@@ -65,15 +65,15 @@ class Scenario:
     def __init__(self, script: JsonObject) -> None:
         self._script = script
         self._prefix = f"tr-{script['name']}"
-        self._stage = Stage()
+        self._kubernetes = SimulatedKubernetes()
         settings = Settings(
             reconcile_interval=_SECOND,
             missing_driver_grace_period=3 * _SECOND,
             missing_driver_requeue_interval=_SECOND,
             trim_state_transition_history=script.get("profile") != "notrim",
         )
-        self._controller = StageController(self._stage, settings)
-        self._controlled, self._stage.on_change = self._stage.on_change, self._watch
+        self._controller = SimulatedController(self._kubernetes, settings)
+        self._controlled, self._kubernetes.on_change = self._kubernetes.on_change, self._watch
         self._drivers: dict[str, Key] = {}
         self._used: set[str] = set()
         self._executors: set[Key] = set()
@@ -84,24 +84,24 @@ class Scenario:
         for resource in self._script["resources"]:
             document = deepcopy(resource)
             document["metadata"]["namespace"] = self._build_namespace(document["metadata"].get("namespace"))
-            self._stage.create(document)
+            self._kubernetes.create(document)
         # As in the harness that recorded the scenarios, a step that fails is the last one.
         with suppress(StepFailed):
             for step in self._script["steps"]:
                 ((word, argument),) = step.items()
                 getattr(self, f"_step_{word}")(argument if isinstance(argument, dict) else {"it": argument})
-        self._stage.advance(_SETTLE_SECONDS)
+        self._kubernetes.advance(_SETTLE_SECONDS)
         return self
 
     @property
     def created(self) -> list[str]:
         """All objects that the controller has created, without executors and applications."""
-        return sorted(self._format_label(key) for key in self._stage.created if self._is_child(key))
+        return sorted(self._format_label(key) for key in self._kubernetes.created if self._is_child(key))
 
     @property
     def remaining(self) -> list[str]:
         """The objects in `created` that still exist."""
-        return sorted(self._format_label(key) for key in self._stage.objects if self._is_child(key))
+        return sorted(self._format_label(key) for key in self._kubernetes.objects if self._is_child(key))
 
     def _is_child(self, key: Key) -> bool:
         return key.kind != "SparkApplication" and key not in self._executors
@@ -118,7 +118,7 @@ class Scenario:
             label = self._format_label(key).removeprefix("SparkApplication/")
             trace = self.applications.setdefault(label, ApplicationTrace(document))
             trace.record(document)
-            trace.exists = key in self._stage.objects
+            trace.exists = key in self._kubernetes.objects
         self._controlled(key, document)
 
     def _find_application(self, argument: JsonObject) -> Key:
@@ -130,12 +130,12 @@ class Scenario:
         return self.applications[argument.get("app", next(iter(self.applications)))]
 
     def _wait_for(self, what: str, argument: JsonObject, until: Callable[[], bool]) -> None:
-        if not self._stage.advance(argument.get("timeout", _WAIT_TIMEOUT_SECONDS), until):
+        if not self._kubernetes.advance(argument.get("timeout", _WAIT_TIMEOUT_SECONDS), until):
             states = {label: trace.states for label, trace in self.applications.items()}
             raise StepFailed(f"timed out waiting for {what}; states so far: {states}")
 
     def _step_sleep(self, argument: JsonObject) -> None:
-        self._stage.advance(argument["it"])
+        self._kubernetes.advance(argument["it"])
 
     def _step_wait_state(self, argument: JsonObject) -> None:
         wanted = argument.get("state", argument.get("it"))
@@ -155,9 +155,9 @@ class Scenario:
         application = self._find_application(argument)
 
         def claim_driver() -> bool:
-            uid = self._stage.objects[application]["metadata"]["uid"]
-            for key in self._stage.list_owned(uid):
-                metadata = self._stage.objects[key]["metadata"]
+            uid = self._kubernetes.objects[application]["metadata"]["uid"]
+            for key in self._kubernetes.list_owned(uid):
+                metadata = self._kubernetes.objects[key]["metadata"]
                 if key.kind == "Pod" and metadata["uid"] not in self._used and "deletionTimestamp" not in metadata:
                     self._used.add(metadata["uid"])
                     self._drivers[application.namespace] = key
@@ -168,14 +168,14 @@ class Scenario:
 
     def _step_wait_gone(self, argument: JsonObject) -> None:
         application = self._find_application(argument)
-        self._wait_for("the deletion of the application", argument, lambda: application not in self._stage.objects)
+        self._wait_for("the deletion of the application", argument, lambda: application not in self._kubernetes.objects)
 
     def _step_driver(self, argument: JsonObject) -> None:
         story = argument.get("it", argument)
         self._set_pod(self._drivers[self._find_application(argument).namespace], complete_story(story))
 
     def _step_executors(self, argument: JsonObject) -> None:
-        driver = self._stage.objects[self._drivers[self._find_application(argument).namespace]]
+        driver = self._kubernetes.objects[self._drivers[self._find_application(argument).namespace]]
         first = len(self._executors) + 1
         for number in range(first, first + argument["create"]):
             metadata = {
@@ -187,31 +187,31 @@ class Scenario:
             key = Key("Pod", metadata["namespace"], metadata["name"])
             self._executors.add(key)
             container = {"name": "spark-kubernetes-executor"}
-            self._stage.create({"kind": "Pod", "metadata": metadata, "spec": {"containers": [container]}})
+            self._kubernetes.create({"kind": "Pod", "metadata": metadata, "spec": {"containers": [container]}})
             self._set_pod(key, complete_story(argument["as"]))
 
     def _set_pod(self, key: Key, story: JsonObject) -> None:
-        pod = self._stage.objects[key]
+        pod = self._kubernetes.objects[key]
         if story.get("scheduled", True):
             pod["spec"]["nodeName"] = "node"
         pod["status"] = build_pod_status(pod, story)
-        self._stage.notify(key)
+        self._kubernetes.notify(key)
 
     def _step_delete_driver(self, argument: JsonObject) -> None:
         key = self._drivers[self._find_application({}).namespace]
-        self._stage.delete(key, grace=0 if argument["it"] == "force" else None)
+        self._kubernetes.delete(key, grace=0 if argument["it"] == "force" else None)
 
     def _step_stuck(self, argument: JsonObject) -> None:
-        self._stage.stuck = argument["it"]
+        self._kubernetes.stuck = argument["it"]
 
     def _step_patch(self, argument: JsonObject) -> None:
         key = self._find_application(argument)
-        document = self._stage.objects[key]
+        document = self._kubernetes.objects[key]
         document["spec"] = _apply_merge_patch(document["spec"], argument["patch"]["spec"])
-        self._stage.notify(key)
+        self._kubernetes.notify(key)
 
     def _step_delete(self, argument: JsonObject) -> None:
-        self._stage.delete(self._find_application(argument), propagation=argument.get("propagation", "Background"))
+        self._kubernetes.delete(self._find_application(argument), propagation=argument.get("propagation", "Background"))
 
     def _step_controller(self, argument: JsonObject) -> None:
         if argument["it"] in ("stop", "restart"):

@@ -32,7 +32,7 @@ from tests.builders import (
     seconds,
 )
 from tests.core.harness import build_application_in_state, decide_once, get_entered_state
-from tests.core.scene import Scene
+from tests.core.simulated_application import SimulatedApplication, simulate
 
 S = ApplicationState
 WITH_DRIVER = sorted(STARTING | RUNNING)
@@ -90,14 +90,14 @@ def test_refused_creation_enters_scheduling_failure_with_message() -> None:
 
 
 def test_client_mode_fails_without_restart() -> None:
-    scene = Scene(build_application_document(deploymentMode="ClientMode", restart={"restartPolicy": "Always"})).run()
-    assert scene.states == ["Submitted", "Failed", "ResourceReleased"]
-    assert scene.application.status is not None
-    failed = scene.application.status.state_transition_history["1"]
+    simulated = simulate(deploymentMode="ClientMode", restart={"restartPolicy": "Always"})
+    assert simulated.states == ["Submitted", "Failed", "ResourceReleased"]
+    assert simulated.application.status is not None
+    failed = simulated.application.status.state_transition_history["1"]
     assert isinstance(failed, StateRecord)
     assert failed.message == "spec.deploymentMode: ClientMode is not supported by operators: use ClusterMode."
-    scene.delete()
-    assert scene.run().document is None
+    simulated.delete()
+    assert simulated.run().document is None
 
 
 @pytest.mark.parametrize(
@@ -292,12 +292,12 @@ HEALTHY = "RunningHealthy"
 )
 def test_running_state_follows_executor_count(initial: int, numbers: tuple[int, ...], expected: list[str]) -> None:
     instances = {"initExecutors": initial, "minExecutors": 2, "maxExecutors": 3}
-    scene = Scene(build_application_document(instances=instances)).run()
-    scene.set_driver("ready")
+    simulated = simulate(instances=instances)
+    simulated.set_driver("ready")
     for number in numbers:
-        scene.executors = build_executors(number, pending=1)
-        scene.run()
-    assert scene.states[3:] == ["DriverReady", *expected]
+        simulated.executors = build_executors(number, pending=1)
+        simulated.run()
+    assert simulated.states[3:] == ["DriverReady", *expected]
 
 
 @pytest.mark.parametrize(
@@ -309,37 +309,32 @@ def test_running_state_follows_executor_count(initial: int, numbers: tuple[int, 
     ids=["without thresholds", "with thresholds"],
 )
 def test_message_counts_executors_if_the_state_depends_on_them(instances: dict[str, int], message: str) -> None:
-    scene = Scene(build_application_document(instances=instances)).run()
-    scene.set_driver("ready")
-    scene.executors = build_executors(2)
-    scene.run()
-    status = scene.application.status
+    simulated = simulate(instances=instances)
+    simulated.set_driver("ready")
+    simulated.executors = build_executors(2)
+    simulated.run()
+    status = simulated.application.status
     assert status is not None
-    assert (scene.state, status.current_state.message) == ("RunningHealthy", message)
+    assert (simulated.state, status.current_state.message) == ("RunningHealthy", message)
 
 
 def test_too_few_executors_time_out() -> None:
-    scene = Scene(build_application_document(instances={"initExecutors": 2})).run()
-    scene.set_driver("ready")
-    scene.executors = build_executors(1)
-    scene.run().advance(400)
-    assert scene.states[3:6] == ["DriverReady", "InitializedBelowThresholdExecutors", "ExecutorsStartTimedOut"]
+    simulated = simulate(instances={"initExecutors": 2})
+    simulated.set_driver("ready")
+    simulated.executors = build_executors(1)
+    simulated.run().advance(400)
+    assert simulated.states[3:6] == ["DriverReady", "InitializedBelowThresholdExecutors", "ExecutorsStartTimedOut"]
 
 
 # --- lifecycle ---
 
 
 def test_successful_application_enters_expected_states() -> None:
-    scene = Scene(build_application_document(finalizer=False)).run()
-    scene.set_driver("pulling")
-    scene.run()
-    scene.set_driver("started")
-    scene.run()
-    scene.set_driver("ready")
-    scene.run().advance(3600)
-    scene.set_driver("succeeded")
-    scene.run()
-    assert scene.states == [
+    simulated = simulate(finalizer=False).set_driver("pulling").run()
+    simulated.set_driver("started").run()
+    simulated.set_driver("ready").run().advance(3600)
+    simulated.set_driver("succeeded").run()
+    assert simulated.states == [
         "Submitted",
         "DriverRequested",
         "DriverStarted",
@@ -348,23 +343,22 @@ def test_successful_application_enters_expected_states() -> None:
         "Succeeded",
         "ResourceReleased",
     ]
-    assert not scene.pods
-    assert scene.wake is None
+    assert not simulated.pods
+    assert simulated.wake is None
 
 
 @pytest.mark.parametrize("trim", [True, False])
 def test_every_state_has_reason_and_message(trim: bool) -> None:
     restart = {"restartPolicy": "Always", "maxRestartAttempts": 1, "restartBackoffMillis": 0}
-    scene = Scene(build_application_document(restart=restart), Settings(trim_state_transition_history=trim)).run()
+    simulated = simulate(settings=Settings(trim_state_transition_history=trim), restart=restart)
     for story in ("ready", "failed", "ready", "succeeded"):
-        scene.set_driver(story)
-        scene.run()
-    assert scene.state == "ResourceReleased"
-    status = scene.application.status
+        simulated.set_driver(story).run()
+    assert simulated.state == "ResourceReleased"
+    status = simulated.application.status
     assert status is not None
     assert status.previous_attempt_summary is not None
     history = (status.previous_attempt_summary.state_transition_history or {}) | status.state_transition_history
-    assert len(history) == len(scene.states)
+    assert len(history) == len(simulated.states)
     records = {key: record for key, record in history.items() if isinstance(record, StateRecord)}
     assert records.keys() == history.keys()
     assert all(record.message for record in records.values())
@@ -390,10 +384,8 @@ def test_terminated_driver_takes_precedence_over_executor_count() -> None:
 
 
 def test_driver_that_succeeded_unobserved_enters_succeeded() -> None:
-    scene = Scene(build_application_document()).run()
-    scene.set_driver("succeeded")
-    scene.run()
-    assert scene.states == ["Submitted", "DriverRequested", "Succeeded", "ResourceReleased"]
+    simulated = simulate().set_driver("succeeded").run()
+    assert simulated.states == ["Submitted", "DriverRequested", "Succeeded", "ResourceReleased"]
 
 
 def test_same_observation_returns_same_decision() -> None:
@@ -403,14 +395,14 @@ def test_same_observation_returns_same_decision() -> None:
 
 
 def test_lost_status_write_keeps_state_and_driver() -> None:
-    scene = Scene(build_application_document())
-    scene.lose_writes = True
+    simulated = SimulatedApplication(build_application_document())
+    simulated.lose_writes = True
     for _ in range(3):
-        scene.run()
-    assert (scene.state, list(scene.pods)) == ("Submitted", [0])
-    scene.lose_writes = False
-    scene.run()
-    assert (scene.state, list(scene.pods)) == ("DriverRequested", [0])
+        simulated.run()
+    assert (simulated.state, list(simulated.pods)) == ("Submitted", [0])
+    simulated.lose_writes = False
+    simulated.run()
+    assert (simulated.state, list(simulated.pods)) == ("DriverRequested", [0])
 
 
 @pytest.mark.parametrize("state", sorted(STOPPING - {S.SCHEDULING_FAILURE}))

@@ -34,7 +34,7 @@ from tests.builders import (
     seconds,
 )
 from tests.core.harness import build_application_in_state, decide_once, get_entered_state
-from tests.core.scene import Scene
+from tests.core.simulated_application import SimulatedApplication, simulate
 
 S = ApplicationState
 
@@ -114,38 +114,32 @@ def test_executors_that_outlive_a_retained_driver_are_reported(
 
 
 def test_last_driver_is_retained_when_restart_limit_is_reached() -> None:
-    scene = Scene(
-        build_application_document(
-            tolerations={"resourceRetainPolicy": "Always"},
-            restart={"restartPolicy": "OnFailure", "maxRestartAttempts": 1, "restartBackoffMillis": 0},
-        )
-    ).run()
+    simulated = simulate(
+        tolerations={"resourceRetainPolicy": "Always"},
+        restart={"restartPolicy": "OnFailure", "maxRestartAttempts": 1, "restartBackoffMillis": 0},
+    )
     for _ in range(2):
-        scene.set_driver("failed")
-        scene.run()
-    assert scene.state == "TerminatedWithoutReleaseResources"
-    assert scene.created == [0, 1]
-    assert list(scene.pods) == [1]
+        simulated.set_driver("failed").run()
+    assert simulated.state == "TerminatedWithoutReleaseResources"
+    assert simulated.created == [0, 1]
+    assert list(simulated.pods) == [1]
 
 
 def test_restart_message_counts_attempts_from_one_and_names_the_limit() -> None:
-    scene = Scene(build_application_document(restart={"restartPolicy": "OnFailure", "maxRestartAttempts": 2})).run()
-    assert scene.created == [0]
-    scene.set_driver("failed")
-    scene.run()
-    assert scene.application.status is not None
-    message = scene.application.status.current_state.message
+    simulated = simulate(restart={"restartPolicy": "OnFailure", "maxRestartAttempts": 2})
+    assert simulated.created == [0]
+    simulated.set_driver("failed").run()
+    assert simulated.application.status is not None
+    message = simulated.application.status.current_state.message
     assert message == "Attempt 1 ended in Failed; attempt 2 follows (restart 1 of up to 2)."
 
 
 def test_reached_restart_limit_is_reported() -> None:
-    scene = Scene(build_application_document(restart={"restartPolicy": "Always", "maxRestartAttempts": 0})).run()
-    scene.set_driver("succeeded")
-    scene.run()
-    assert scene.states[-2:] == ["Succeeded", "ResourceReleased"]
-    assert reasons.RESTART_LIMIT_EXCEEDED in scene.reasons
-    assert scene.application.status is not None
-    assert "restart attempts (0)" in (scene.application.status.current_state.message or "")
+    simulated = simulate(restart={"restartPolicy": "Always", "maxRestartAttempts": 0}).set_driver("succeeded").run()
+    assert simulated.states[-2:] == ["Succeeded", "ResourceReleased"]
+    assert reasons.RESTART_LIMIT_EXCEEDED in simulated.reasons
+    assert simulated.application.status is not None
+    assert "restart attempts (0)" in (simulated.application.status.current_state.message or "")
 
 
 @pytest.mark.parametrize(
@@ -166,18 +160,18 @@ def test_limit_of_the_state_prevents_the_restart(state: ApplicationState, limit:
 @pytest.mark.parametrize(("retain", "states"), [("Never", []), ("Always", ["TerminatedWithoutReleaseResources"])])
 def test_scheduling_failure_deletes_attempt_resources(retain: str, states: list[str]) -> None:
     tolerations = {"resourceRetainPolicy": retain, "resourceRetainDurationMillis": 1}
-    scene = Scene(build_application_document(tolerations=tolerations))
-    scene.refusal = "no such image"
-    scene.run().advance(1)
-    assert scene.states == ["Submitted", "SchedulingFailure", *states, "ResourceReleased"]
-    assert scene.cleaned == [0]
+    simulated = SimulatedApplication(build_application_document(tolerations=tolerations))
+    simulated.refusal = "no such image"
+    simulated.run().advance(1)
+    assert simulated.states == ["Submitted", "SchedulingFailure", *states, "ResourceReleased"]
+    assert simulated.cleaned == [0]
 
 
 def test_restart_after_scheduling_failure_deletes_attempt_resources() -> None:
-    scene = Scene(build_application_document(restart={"restartPolicy": "Always"}))
-    scene.refusal = "no such image"
-    scene.run()
-    assert (scene.state, scene.cleaned) == ("ScheduledToRestart", [0])
+    simulated = SimulatedApplication(build_application_document(restart={"restartPolicy": "Always"}))
+    simulated.refusal = "no such image"
+    simulated.run()
+    assert (simulated.state, simulated.cleaned) == ("ScheduledToRestart", [0])
 
 
 def test_scheduling_failure_waits_until_driver_is_deleted() -> None:
@@ -190,27 +184,21 @@ def test_scheduling_failure_waits_until_driver_is_deleted() -> None:
 
 
 def test_retained_driver_is_deleted_after_time_to_live() -> None:
-    scene = Scene(
-        build_application_document(tolerations={"resourceRetainPolicy": "Always", "ttlAfterStopMillis": 60_000})
-    )
-    scene.run()
-    scene.set_driver("succeeded")
-    scene.run().advance(60)
-    assert scene.state == "TerminatedWithoutReleaseResources"
-    scene.advance(1)
-    assert "ResourceReleased" in scene.states
-    assert reasons.RETENTION_OVER in scene.reasons
-    assert not scene.pods
+    simulated = simulate(tolerations={"resourceRetainPolicy": "Always", "ttlAfterStopMillis": 60_000})
+    simulated.set_driver("succeeded").run().advance(60)
+    assert simulated.state == "TerminatedWithoutReleaseResources"
+    simulated.advance(1)
+    assert "ResourceReleased" in simulated.states
+    assert reasons.RETENTION_OVER in simulated.reasons
+    assert not simulated.pods
 
 
 def test_driver_without_retain_duration_is_kept_until_application_deletion() -> None:
-    scene = Scene(build_application_document(tolerations={"resourceRetainPolicy": "Always"})).run()
-    scene.set_driver("failed")
-    scene.run()
-    assert scene.wake is None
-    scene.delete()
-    assert scene.run().document is None
-    assert not scene.pods
+    simulated = simulate(tolerations={"resourceRetainPolicy": "Always"}).set_driver("failed").run()
+    assert simulated.wake is None
+    simulated.delete()
+    assert simulated.run().document is None
+    assert not simulated.pods
 
 
 def test_application_is_deleted_after_time_to_live() -> None:

@@ -39,7 +39,7 @@ from tests.builders import (
     build_executors,
     build_status_at,
 )
-from tests.core.scene import GRACE_SECONDS, Scene
+from tests.core.simulated_application import GRACE_SECONDS, SimulatedApplication, simulate
 
 CONFIRMATION_TIME = timedelta(seconds=62)  # the grace period of a driver that is not in the cache, plus 2 s
 MILLIS = st.sampled_from([-(2**63), -1, 0, 1, 1_000, 60_000, 10**12, 2**63 - 1])
@@ -155,13 +155,13 @@ def compute_lost_driver_deadline(application: SparkApplication, pod: dict[str, A
 
 
 class ApplicationMachine(RuleBasedStateMachine):
-    """A state machine around `Scene`, which itself fails if a second driver is created."""
+    """A state machine around `SimulatedApplication`, which itself fails if a second driver is created."""
 
     @initialize(tolerations=tolerations(), trim=st.booleans(), finalizer=st.booleans())
     def submit(self, tolerations: dict[str, Any], trim: bool, finalizer: bool) -> None:
         document = build_application_document(finalizer=finalizer, tolerations=tolerations, conf=IMAGE)
-        self.scene = Scene(document, Settings(trim_state_transition_history=trim), builds=True)
-        self.limits_changed = self.release_changed = self.scene.now
+        self.simulated = SimulatedApplication(document, Settings(trim_state_transition_history=trim), builds=True)
+        self.limits_changed = self.release_changed = self.simulated.now
         self.clock_went_back = False
 
     def compute_limit(self, application: SparkApplication) -> timedelta | None:
@@ -174,77 +174,77 @@ class ApplicationMachine(RuleBasedStateMachine):
         It waits as long as the cache shows its executors without its driver. A real cache changes: it gets the
         driver from each live read.
         """
-        shows_driver = self.scene.cached or not self.scene.executors
+        shows_driver = self.simulated.cached or not self.simulated.executors
         return shows_driver and not application.spec.suspend and not application.deletion_timestamp
 
     def has_application(self) -> bool:
-        return self.scene.document is not None
+        return self.simulated.document is not None
 
     def has_driver(self) -> bool:
-        return self.has_application() and self.scene.attempt in self.scene.pods
+        return self.has_application() and self.simulated.attempt in self.simulated.pods
 
     @precondition(has_driver)
     @rule(story=STORIES, evicted=st.booleans())
     def set_driver(self, story: str, evicted: bool) -> None:
-        self.scene.set_driver(story, reason="Evicted" if evicted and story in ("failed", "killed") else None)
+        self.simulated.set_driver(story, reason="Evicted" if evicted and story in ("failed", "killed") else None)
 
     @precondition(has_driver)
     @rule()
     def remove_driver(self) -> None:
-        self.scene.remove_driver()
+        self.simulated.remove_driver()
 
     @precondition(has_driver)
     @rule()
     def request_driver_deletion(self) -> None:
-        self.scene.request_driver_deletion()
+        self.simulated.request_driver_deletion()
 
     @precondition(has_driver)
     @rule()
     def lose_node(self) -> None:
-        self.scene.lose_node()
+        self.simulated.lose_node()
 
     @precondition(has_driver)
     @rule(ready=st.integers(0, 4), held_up=st.booleans())
     def set_executors(self, ready: int, held_up: bool) -> None:
-        self.scene.executors = build_executors(ready)
+        self.simulated.executors = build_executors(ready)
         if held_up:
-            self.scene.executors.append(build_blocked_executor("exec-9", created=self.scene.now))
+            self.simulated.executors.append(build_blocked_executor("exec-9", created=self.simulated.now))
 
     @precondition(has_application)
     @rule(tolerations=tolerations())
     def edit_tolerations(self, tolerations: dict[str, Any]) -> None:
-        self.scene.edit(applicationTolerations=tolerations)
-        self.limits_changed = self.release_changed = self.scene.now
+        self.simulated.edit(applicationTolerations=tolerations)
+        self.limits_changed = self.release_changed = self.simulated.now
 
     @precondition(has_application)
     @rule(spec=SPEC_EDITS)
     def edit_spec(self, spec: dict[str, Any]) -> None:
-        self.scene.edit(**spec)
+        self.simulated.edit(**spec)
 
     @precondition(has_application)
     @rule(suspend=st.booleans())
     def edit_suspend(self, suspend: bool) -> None:
-        self.scene.edit(suspend=suspend)
-        self.release_changed = self.scene.now
+        self.simulated.edit(suspend=suspend)
+        self.release_changed = self.simulated.now
 
     @precondition(has_application)
     @rule()
     def delete_application(self) -> None:
-        self.scene.delete()
-        self.limits_changed = self.scene.now
+        self.simulated.delete()
+        self.limits_changed = self.simulated.now
 
     @rule(refusal=st.sampled_from([None, "quota exceeded"]))
     def set_creation_refusal(self, refusal: str | None) -> None:
-        self.scene.refusal = refusal
+        self.simulated.refusal = refusal
 
     @rule(cached=st.booleans(), stuck=st.booleans())
     def set_cluster_faults(self, cached: bool, stuck: bool) -> None:
-        self.scene.cached, self.scene.stuck = cached, stuck
+        self.simulated.cached, self.simulated.stuck = cached, stuck
 
     @rule(seconds=st.sampled_from([-3600, -1, 0, 1, 61, 400]))
     def move_clock(self, seconds: int) -> None:
-        self.scene.now += timedelta(seconds=seconds)
-        self.release_changed = self.scene.now
+        self.simulated.now += timedelta(seconds=seconds)
+        self.release_changed = self.simulated.now
         self.clock_went_back |= seconds < 0
 
     @precondition(has_application)
@@ -255,10 +255,10 @@ class ApplicationMachine(RuleBasedStateMachine):
         A limit can be shortened below the age of the state, for example by the deletion of the application. It then
         applies from the time of the change. The deletion of the driver then has its own time limit.
         """
-        self.scene.run().advance(seconds)
-        if self.scene.document is None or self.clock_went_back:
+        self.simulated.run().advance(seconds)
+        if self.simulated.document is None or self.clock_went_back:
             return
-        application = self.scene.application
+        application = self.simulated.application
         limit = self.compute_limit(application)
         if limit is not None and not application.spec.suspend:
             assert application.status is not None
@@ -266,112 +266,110 @@ class ApplicationMachine(RuleBasedStateMachine):
             timeouts = application.spec.application_tolerations.application_timeout_config
             grace = to_duration(timeouts.force_termination_grace_period_millis)
             due = max(entered + limit, self.limits_changed + grace + CONFIRMATION_TIME)
-            assert self.scene.now <= due, f"{self.scene.state} has lasted {self.scene.now - entered}"
+            assert self.simulated.now <= due, f"{self.simulated.state} has lasted {self.simulated.now - entered}"
 
     @precondition(has_application)
     @rule(seconds=st.sampled_from([61, 1000]))
     def advance_time_past_release(self, seconds: int) -> None:
         """Check that a resumed application leaves Suspended as soon as its pods have had their time to end."""
-        self.scene.run().advance(seconds)
-        if self.scene.document is None or self.clock_went_back or self.scene.state != "Suspended":
+        self.simulated.run().advance(seconds)
+        if self.simulated.document is None or self.clock_went_back or self.simulated.state != "Suspended":
             return
-        application = self.scene.application
+        application = self.simulated.application
         assert application.status is not None
         began = max(application.status.current_state.last_transition_time, self.release_changed)
         if self.is_free_to_resume(application):
-            assert self.scene.now <= began + compute_max_release_duration(application)
+            assert self.simulated.now <= began + compute_max_release_duration(application)
 
     @precondition(has_driver)
     @rule(seconds=st.sampled_from([61, 1000]))
     def advance_time_past_driver_deadline(self, seconds: int) -> None:
-        self.scene.run().advance(seconds)
+        self.simulated.run().advance(seconds)
         if self.clock_went_back or not self.has_driver():
             return
-        application = self.scene.application
-        due = compute_lost_driver_deadline(application, self.scene.pods[self.scene.attempt])
-        if due is not None and self.scene.state in STARTING | RUNNING and not application.deletion_timestamp:
-            assert self.scene.now <= max(due, self.limits_changed + CONFIRMATION_TIME)
+        application = self.simulated.application
+        due = compute_lost_driver_deadline(application, self.simulated.pods[self.simulated.attempt])
+        if due is not None and self.simulated.state in STARTING | RUNNING and not application.deletion_timestamp:
+            assert self.simulated.now <= max(due, self.limits_changed + CONFIRMATION_TIME)
 
     @precondition(has_application)
     @rule()
     def reconcile(self) -> None:
-        self.scene.run()
+        self.simulated.run()
 
     @precondition(has_application)
     @rule()
     def reconcile_without_status_write(self) -> None:
-        self.scene.lose_writes = True
-        self.scene.run()
-        self.scene.lose_writes = False
+        self.simulated.lose_writes = True
+        self.simulated.run()
+        self.simulated.lose_writes = False
 
     @invariant()
     def check_at_most_one_driver(self) -> None:
-        assert len(self.scene.pods) <= 1
+        assert len(self.simulated.pods) <= 1
 
     @invariant()
     def check_driver_belongs_to_current_attempt(self) -> None:
-        assert self.scene.document is None or set(self.scene.pods) <= {self.scene.attempt}
+        assert self.simulated.document is None or set(self.simulated.pods) <= {self.simulated.attempt}
 
     @invariant()
     def check_no_driver_when_released(self) -> None:
-        assert self.scene.document is None or self.scene.state != "ResourceReleased" or not self.scene.pods
+        assert self.simulated.document is None or self.simulated.state != "ResourceReleased" or not self.simulated.pods
 
     @invariant()
     def check_suspended_application_has_no_pods(self) -> None:
         """Check that a suspended application with nothing to wait for has no pods."""
-        if self.scene.document is not None and self.scene.state == "Suspended" and self.scene.is_at_rest:
-            executors = [pod for pod in self.scene.executors if "deletionTimestamp" not in pod["metadata"]]
-            assert not self.scene.pods
+        if self.simulated.document is not None and self.simulated.state == "Suspended" and self.simulated.is_at_rest:
+            executors = [pod for pod in self.simulated.executors if "deletionTimestamp" not in pod["metadata"]]
+            assert not self.simulated.pods
             assert not executors
 
     @invariant()
     def check_suspension_does_not_count_as_restart(self) -> None:
         """Check the counters: each restart increments both the id and the restart counter, a resumption only the id."""
-        if self.scene.document is None or self.scene.application.status is None:
+        if self.simulated.document is None or self.simulated.application.status is None:
             return
-        info = self.scene.application.status.current_attempt_summary.attempt_info
-        resumed = sum(pair == ("Suspended", "Submitted") for pair in pairwise(self.scene.states))
-        restarted = self.scene.states.count("ScheduledToRestart")
+        info = self.simulated.application.status.current_attempt_summary.attempt_info
+        resumed = sum(pair == ("Suspended", "Submitted") for pair in pairwise(self.simulated.states))
+        restarted = self.simulated.states.count("ScheduledToRestart")
         assert info.id == resumed + restarted
         assert info.restart_counter <= restarted
 
     @invariant()
     def check_only_suspended_record_has_suspend_reason(self) -> None:
-        if self.scene.document is not None and self.scene.application.status is not None:
-            current = self.scene.application.status.current_state
-            assert (current.suspend_reason is not None) is (self.scene.state == "Suspended")
+        if self.simulated.document is not None and self.simulated.application.status is not None:
+            current = self.simulated.application.status.current_state
+            assert (current.suspend_reason is not None) is (self.simulated.state == "Suspended")
 
     @invariant()
     def check_moves_are_legal(self) -> None:
-        states = [ApplicationState(state) for state in self.scene.states]
+        states = [ApplicationState(state) for state in self.simulated.states]
         for origin, target in pairwise(states):
             assert target in MOVES[origin], f"{origin} to {target}"
 
     @invariant()
     def check_no_driver_when_deleted(self) -> None:
-        assert self.has_application() or not self.scene.pods
+        assert self.has_application() or not self.simulated.pods
 
     @invariant()
     def check_verdict_matches_state(self) -> None:
-        if self.scene.document is not None:
-            judged = judge_progress(read_progress(self.scene.document))
-            assert (judged.outcome is Outcome.WAITING) is (self.scene.state not in TERMINATED)
+        if self.simulated.document is not None:
+            judged = judge_progress(read_progress(self.simulated.document))
+            assert (judged.outcome is Outcome.WAITING) is (self.simulated.state not in TERMINATED)
             assert judged.sentence.endswith(".")
 
     def teardown(self) -> None:
         """Check that a deleted application is always removed, because this limit exists in every state."""
-        scene = getattr(self, "scene", None)
-        if scene is None or scene.document is None:
+        simulated = getattr(self, "simulated", None)
+        if simulated is None or simulated.document is None:
             return
-        scene.stuck = False
-        scene.delete()
-        scene.run().advance(700)
+        simulated.stuck = False
+        simulated.delete().run().advance(700)
         if (
-            scene.document is not None and scene.pods
+            simulated.document is not None and simulated.pods
         ):  # with an extreme grace period, the driver must terminate by itself
-            scene.set_driver("failed")
-            scene.run()
-        assert scene.document is None
+            simulated.set_driver("failed").run()
+        assert simulated.document is None
 
 
 ApplicationMachine.TestCase.settings = settings(max_examples=60, stateful_step_count=30)
@@ -455,31 +453,28 @@ def test_progress_and_verdict_accept_any_document(document: dict[str, Any]) -> N
     endings=st.lists(st.sampled_from(["succeeded", "failed", "vanish", "hang", "refuse"]), min_size=6, max_size=6),
 )
 def test_application_with_restart_limit_terminates(policy: str, limit: int, endings: list[str]) -> None:
-    scene = Scene(
+    simulated = SimulatedApplication(
         build_application_document(
             restart={"restartPolicy": policy, "maxRestartAttempts": limit, "restartBackoffMillis": 1}
         )
     )
     for ending in endings:
-        scene.refusal = "refused" if ending == "refuse" else None
-        scene.run().advance(1)
-        if scene.attempt in scene.pods and ending in ("succeeded", "failed"):
-            scene.set_driver(ending)
+        simulated.refusal = "refused" if ending == "refuse" else None
+        simulated.run().advance(1)
+        if simulated.attempt in simulated.pods and ending in ("succeeded", "failed"):
+            simulated.set_driver(ending)
         elif ending == "vanish":
-            scene.remove_driver()
-        scene.run().advance(400)
-    assert scene.state == "ResourceReleased"
-    assert len(scene.created) <= max(limit, 0) + 1
-    assert scene.created == sorted(set(scene.created))
+            simulated.remove_driver()
+        simulated.run().advance(400)
+    assert simulated.state == "ResourceReleased"
+    assert len(simulated.created) <= max(limit, 0) + 1
+    assert simulated.created == sorted(set(simulated.created))
 
 
 def test_stuck_driver_is_force_deleted() -> None:
-    scene = Scene(build_application_document()).run()
-    scene.set_driver("ready")
-    scene.run()
-    scene.stuck = True
-    scene.delete()
-    scene.run().advance(299)
-    assert scene.forced == []
-    scene.advance(5)
-    assert (scene.forced, scene.document) == ([0], None)
+    simulated = simulate().set_driver("ready").run()
+    simulated.stuck = True
+    simulated.delete().run().advance(299)
+    assert simulated.forced == []
+    simulated.advance(5)
+    assert (simulated.forced, simulated.document) == ([0], None)

@@ -38,7 +38,7 @@ from tests.builders import (
     build_status_at,
     seconds,
 )
-from tests.core.scene import Scene
+from tests.core.simulated_application import SimulatedApplication, simulate
 
 S = ApplicationState
 EXTREME_MILLIS = [pytest.param(-INT64_MAX - 1, id="int64 minimum"), pytest.param(INT64_MAX, id="int64 maximum")]
@@ -227,15 +227,15 @@ def build_document_with_status(**status: Any) -> dict[str, Any]:
 )
 @pytest.mark.parametrize("story", ["ready", "succeeded", "failed"])
 def test_status_of_another_controller_is_continued(status: dict[str, Any], story: str) -> None:
-    scene = Scene(
+    simulated = SimulatedApplication(
         build_document_with_status(**status)
         | {"spec": build_application_document(restart={"restartPolicy": "Always"})["spec"]}
     )
-    scene.pods[scene.attempt] = build_driver_pod(story)
-    scene.run()
-    assert scene.state in {"ready": {"RunningHealthy"}}.get(story, {"ScheduledToRestart", "ResourceReleased"})
-    assert scene.application.status is not None
-    assert scene.application.status.to_document().get("conditions") == status.get("conditions")
+    simulated.pods[simulated.attempt] = build_driver_pod(story)
+    simulated.run()
+    assert simulated.state in {"ready": {"RunningHealthy"}}.get(story, {"ScheduledToRestart", "ResourceReleased"})
+    assert simulated.application.status is not None
+    assert simulated.application.status.to_document().get("conditions") == status.get("conditions")
 
 
 def test_non_numeric_history_keys_are_preserved() -> None:
@@ -274,11 +274,11 @@ def test_unreadable_history_record_is_preserved(record: dict[str, Any], path: tu
     for name in path:
         part = part.setdefault(name, {})
     part.setdefault("stateTransitionHistory", {})["3"] = record
-    scene = Scene(deepcopy(document))
-    scene.pods[scene.attempt] = build_driver_pod("failed")
-    scene.run()
-    assert scene.state == "ResourceReleased"
-    part = scene.document
+    simulated = SimulatedApplication(deepcopy(document))
+    simulated.pods[simulated.attempt] = build_driver_pod("failed")
+    simulated.run()
+    assert simulated.state == "ResourceReleased"
+    part = simulated.document
     for name in ("status", *path, "stateTransitionHistory"):
         assert part is not None
         part = part[name]
@@ -346,17 +346,13 @@ def test_clock_set_back_causes_no_timeout(state: ApplicationState) -> None:
 
 
 def test_clock_set_back_causes_no_endless_requeues() -> None:
-    scene = Scene(
-        build_application_document(tolerations={"resourceRetainPolicy": "Always", "resourceRetainDurationMillis": 0})
-    )
-    scene.run()
-    scene.set_driver("failed")
-    scene.run()
-    scene.now -= seconds(60)
-    assert scene.run().state == "TerminatedWithoutReleaseResources"
-    scene.advance(59)
-    assert scene.state == "TerminatedWithoutReleaseResources"
-    assert scene.advance(2).state == "ResourceReleased"
+    simulated = simulate(tolerations={"resourceRetainPolicy": "Always", "resourceRetainDurationMillis": 0})
+    simulated.set_driver("failed").run()
+    simulated.now -= seconds(60)
+    assert simulated.run().state == "TerminatedWithoutReleaseResources"
+    simulated.advance(59)
+    assert simulated.state == "TerminatedWithoutReleaseResources"
+    assert simulated.advance(2).state == "ResourceReleased"
 
 
 TIMES = st.sampled_from([*EXTREMES, NOW.isoformat(), "2026-01-01T00:00:00"])

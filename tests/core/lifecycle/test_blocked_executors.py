@@ -8,7 +8,6 @@ from airflow_provider_spark_operator.core.lifecycle.observation import Present
 from airflow_provider_spark_operator.core.states.states import ApplicationState
 from tests.builders import (
     NOW,
-    build_application_document,
     build_blocked_executor,
     build_container,
     build_driver_pod,
@@ -16,7 +15,7 @@ from tests.builders import (
     seconds,
 )
 from tests.core.harness import build_application_in_state, decide_once, get_entered_state
-from tests.core.scene import Scene
+from tests.core.simulated_application import simulate
 
 S = ApplicationState
 STUCK = ("ErrImagePull", "ImagePullBackOff", "InvalidImageName", "CreateContainerConfigError", "CreateContainerError")
@@ -64,13 +63,13 @@ def test_application_keeps_running_while_an_executor_can_start(seen: list[dict[s
 
 
 def test_blocked_executors_time_out_without_an_event() -> None:
-    scene = Scene(build_application_document()).run()
-    scene.set_driver("ready")
-    scene.executors = [build_blocked_executor()]
-    scene.run().advance(400)
-    assert scene.states[3:6] == ["DriverReady", "RunningHealthy", "ExecutorsStartTimedOut"]
-    assert scene.document is not None
-    assert "executor pod exec-1 cannot start: ImagePullBackOff" in str(scene.document["status"])
+    simulated = simulate()
+    simulated.set_driver("ready")
+    simulated.executors = [build_blocked_executor()]
+    simulated.run().advance(400)
+    assert simulated.states[3:6] == ["DriverReady", "RunningHealthy", "ExecutorsStartTimedOut"]
+    assert simulated.document is not None
+    assert "executor pod exec-1 cannot start: ImagePullBackOff" in str(simulated.document["status"])
 
 
 def test_executor_timeout_message_contains_blocked_executor() -> None:

@@ -25,7 +25,7 @@ from airflow_provider_spark_operator.core.models.cluster_status import (
     ClusterStateRecord,
 )
 from airflow_provider_spark_operator.core.states import reasons
-from tests.core.cluster_scene import (
+from tests.core.cluster_builders import (
     NOW,
     build_cluster,
     build_pod,

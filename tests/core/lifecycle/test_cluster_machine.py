@@ -28,7 +28,7 @@ from airflow_provider_spark_operator.core.models.cluster import SparkCluster
 from airflow_provider_spark_operator.core.models.cluster_status import ClusterState, ClusterStateRecord
 from airflow_provider_spark_operator.core.states import reasons
 from airflow_provider_spark_operator.core.states.states import SuspendReason
-from tests.core.cluster_scene import NOW, build_cluster, build_pod
+from tests.core.cluster_builders import NOW, build_cluster, build_pod
 
 State = ClusterState
 SETS = frozenset({"master", "worker"})

@@ -24,8 +24,8 @@ from airflow_provider_spark_operator.core.models.cluster import SparkCluster
 from airflow_provider_spark_operator.core.models.cluster_status import ClusterState
 from airflow_provider_spark_operator.core.states import reasons
 from airflow_provider_spark_operator.core.states.states import SuspendReason
+from tests.core.cluster_builders import NOW, SETTINGS, build_cluster, build_pod, build_status, get_current, get_state
 from tests.core.cluster_resources.clusters import OPERATOR
-from tests.core.cluster_scene import NOW, SETTINGS, build_cluster, build_pod, build_status, get_current, get_state
 from tests.core.kueue.workloads import ADMITTED, EVICTED, QUEUE, build_condition, build_workload
 
 S = ClusterState

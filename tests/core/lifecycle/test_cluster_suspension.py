@@ -16,7 +16,7 @@ from airflow_provider_spark_operator.core.lifecycle.observation import Created, 
 from airflow_provider_spark_operator.core.models.cluster_status import ClusterState, ClusterStatus
 from airflow_provider_spark_operator.core.states import reasons
 from airflow_provider_spark_operator.core.states.states import SuspendReason
-from tests.core.cluster_scene import (
+from tests.core.cluster_builders import (
     NOW,
     SETTINGS,
     build_cluster,

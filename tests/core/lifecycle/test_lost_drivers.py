@@ -24,7 +24,7 @@ from tests.builders import (
     seconds,
 )
 from tests.core.harness import build_application_in_state, decide_once, get_entered_state
-from tests.core.scene import Scene
+from tests.core.simulated_application import simulate
 
 S = ApplicationState
 WITH_DRIVER = sorted(STARTING | RUNNING)
@@ -113,15 +113,12 @@ def test_unready_driver_is_not_treated_as_lost(seen: Present) -> None:
 
 
 def test_restart_waits_for_force_deletion_of_lost_driver() -> None:
-    scene = Scene(build_application_document(restart={"restartPolicy": "Always", "restartBackoffMillis": 1})).run()
-    scene.set_driver("ready")
-    scene.run()
-    scene.stuck = True
-    scene.request_driver_deletion()
-    scene.run().advance(440)
-    assert (scene.forced, scene.created, scene.state) == ([0], [0, 1], "DriverRequested")
-    assert scene.states[-4:] == ["RunningHealthy", "Failed", "ScheduledToRestart", "DriverRequested"]
-    assert scene.application.status is not None
+    simulated = simulate(restart={"restartPolicy": "Always", "restartBackoffMillis": 1}).set_driver("ready").run()
+    simulated.stuck = True
+    simulated.request_driver_deletion().run().advance(440)
+    assert (simulated.forced, simulated.created, simulated.state) == ([0], [0, 1], "DriverRequested")
+    assert simulated.states[-4:] == ["RunningHealthy", "Failed", "ScheduledToRestart", "DriverRequested"]
+    assert simulated.application.status is not None
 
 
 def test_lost_driver_is_first_deleted_gracefully() -> None:
@@ -130,14 +127,11 @@ def test_lost_driver_is_first_deleted_gracefully() -> None:
 
 
 def test_lost_driver_is_reported_as_infrastructure_failure() -> None:
-    scene = Scene(build_application_document()).run()
-    scene.set_driver("ready", conditions=[TAINTED])
-    scene.run()
-    scene.stuck = True
-    scene.request_driver_deletion()
-    scene.run().advance(440)
-    assert scene.document is not None
-    judged = judge_progress(read_progress(scene.document))
+    simulated = simulate().set_driver("ready", conditions=[TAINTED]).run()
+    simulated.stuck = True
+    simulated.request_driver_deletion().run().advance(440)
+    assert simulated.document is not None
+    judged = judge_progress(read_progress(simulated.document))
     assert (judged.failure_kind, judged.reason, judged.retry_worthy) == (
         FailureKind.INFRASTRUCTURE,
         reasons.DRIVER_INTERRUPTED,

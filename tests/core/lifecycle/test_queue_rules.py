@@ -14,109 +14,107 @@ from airflow_provider_spark_operator.core.states.states import RUNNING, STARTING
 from tests.builders import build_application_document, build_blocked_executor, build_driver_pod, build_executors
 from tests.core.harness import build_application_in_state, decide_once, get_entered_state
 from tests.core.kueue.workloads import ADMITTED, EVICTED, build_workload
-from tests.core.scene import Scene
-from tests.core.scene_queue import SceneQueue
+from tests.core.simulated_application import SimulatedApplication
+from tests.core.simulated_queue import SimulatedQueue
 
 CONF = {"spark.kubernetes.container.image": "spark", "spark.executor.instances": "1"}
 
 
-def queue_application(**modifiers: Any) -> tuple[Scene, SceneQueue]:
-    """Return a scene whose application waits in a queue."""
+def queue_application(**modifiers: Any) -> tuple[SimulatedApplication, SimulatedQueue]:
+    """Return an application that waits in a queue."""
     document = build_application_document(**{"conf": CONF, **modifiers})
     document["metadata"]["labels"] = {"kueue.x-k8s.io/queue-name": "team-a"}
-    scene, queue = Scene(document), SceneQueue()
-    scene.queue = queue
-    return scene.run(), queue
+    simulated, queue = SimulatedApplication(document), SimulatedQueue()
+    simulated.queue = queue
+    return simulated.run(), queue
 
 
-def start_application(story: str = "ready", **modifiers: Any) -> tuple[Scene, SceneQueue]:
-    """Return a scene whose application was admitted, with its driver in the situation `story`."""
-    scene, queue = queue_application(**modifiers)
+def start_application(story: str = "ready", **modifiers: Any) -> tuple[SimulatedApplication, SimulatedQueue]:
+    """Return an application that was admitted, with its driver in the situation `story`."""
+    simulated, queue = queue_application(**modifiers)
     queue.admit()
-    scene.run().set_driver(story)
-    return scene.run(), queue
+    simulated.run().set_driver(story)
+    return simulated.run(), queue
 
 
-def get_suspend_reason(scene: Scene) -> SuspendReason | None:
-    assert scene.application.status is not None
-    return scene.application.status.current_state.suspend_reason
+def get_suspend_reason(simulated: SimulatedApplication) -> SuspendReason | None:
+    assert simulated.application.status is not None
+    return simulated.application.status.current_state.suspend_reason
 
 
 def test_application_waits_for_its_admission_without_pods_or_status() -> None:
-    scene, queue = queue_application()
-    assert (scene.created, queue.requests, scene.reasons[-1]) == ([], 1, reasons.KUEUE_ADMISSION_PENDING)
-    assert scene.document is not None
-    assert "status" not in scene.document
-    scene.advance(1000)
-    assert (scene.created, scene.states) == ([], ["Submitted"])
+    simulated, queue = queue_application()
+    assert (simulated.created, queue.requests, simulated.reasons[-1]) == ([], 1, reasons.KUEUE_ADMISSION_PENDING)
+    assert simulated.document is not None
+    assert "status" not in simulated.document
+    simulated.advance(1000)
+    assert (simulated.created, simulated.states) == ([], ["Submitted"])
     queue.admit()
-    scene.advance(120)
-    assert (scene.created, scene.states[-1]) == ([0], "DriverRequested")
+    simulated.advance(120)
+    assert (simulated.created, simulated.states[-1]) == ([0], "DriverRequested")
 
 
 def test_application_without_a_queue_starts_at_once() -> None:
-    scene = Scene(build_application_document(conf=CONF))
-    scene.queue = SceneQueue()
-    scene.run()
-    assert (scene.created, scene.queue.requests) == ([0], 0)
+    simulated = SimulatedApplication(build_application_document(conf=CONF))
+    simulated.queue = SimulatedQueue()
+    simulated.run()
+    assert (simulated.created, simulated.queue.requests) == ([0], 0)
 
 
 def test_application_that_cannot_be_queued_fails_to_schedule() -> None:
-    scene, queue = queue_application(conf={**CONF, "spark.dynamicAllocation.enabled": "true"})
-    assert scene.states == ["Submitted", "SchedulingFailure", "ResourceReleased"]
-    assert (scene.created, queue.workload) == ([], None)
+    simulated, queue = queue_application(conf={**CONF, "spark.dynamicAllocation.enabled": "true"})
+    assert simulated.states == ["Submitted", "SchedulingFailure", "ResourceReleased"]
+    assert (simulated.created, queue.workload) == ([], None)
 
 
 @pytest.mark.parametrize("story", ["succeeded", "failed"])
 def test_quota_is_released_when_the_application_has_ended(story: str) -> None:
-    scene, queue = start_application()
+    simulated, queue = start_application()
     assert queue.holds_quota
-    scene.set_driver(story)
-    scene.run().advance(10)
-    assert scene.state == "ResourceReleased"
+    simulated.set_driver(story).run().advance(10)
+    assert simulated.state == "ResourceReleased"
     assert queue.workload is None
 
 
-def end_driver_with_stuck_executor() -> tuple[Scene, SceneQueue]:
-    """Return a scene whose driver failed and was deleted, while its executor does not terminate."""
-    scene, queue = start_application()
-    scene.executors = build_executors(1)
-    scene.set_driver("failed")
-    scene.stuck = True
-    scene.run()
-    scene.pods.clear()
-    scene.run()
-    assert (scene.state, scene.reasons[-1]) == ("Failed", reasons.KUEUE_QUOTA_DUE)
-    return scene, queue
+def end_driver_with_stuck_executor() -> tuple[SimulatedApplication, SimulatedQueue]:
+    """Return an application whose driver failed and was deleted, while its executor does not terminate."""
+    simulated, queue = start_application()
+    simulated.executors = build_executors(1)
+    simulated.set_driver("failed")
+    simulated.stuck = True
+    simulated.run()
+    simulated.pods.clear()
+    simulated.run()
+    assert (simulated.state, simulated.reasons[-1]) == ("Failed", reasons.KUEUE_QUOTA_DUE)
+    return simulated, queue
 
 
 def test_stopping_state_is_kept_until_the_executors_have_ended() -> None:
-    scene, queue = end_driver_with_stuck_executor()
-    scene.advance(200)
-    assert (scene.state, queue.holds_quota) == ("Failed", True)
-    scene.stuck = False
-    scene.run()
-    assert (scene.state, queue.holds_quota) == ("ResourceReleased", False)
+    simulated, queue = end_driver_with_stuck_executor()
+    simulated.advance(200)
+    assert (simulated.state, queue.holds_quota) == ("Failed", True)
+    simulated.stuck = False
+    simulated.run()
+    assert (simulated.state, queue.holds_quota) == ("ResourceReleased", False)
 
 
 def test_executors_that_never_end_delay_the_release_by_the_grace_period() -> None:
-    scene, queue = end_driver_with_stuck_executor()
-    scene.advance(301)
-    assert (scene.state, queue.holds_quota) == ("ResourceReleased", False)
+    simulated, queue = end_driver_with_stuck_executor()
+    simulated.advance(301)
+    assert (simulated.state, queue.holds_quota) == ("ResourceReleased", False)
 
 
 def test_deletion_of_a_running_application_starts_the_grace_period_of_its_executors() -> None:
-    scene, queue = start_application()
-    scene.advance(1000)
-    scene.executors = build_executors(1)
-    scene.stuck = True
-    scene.delete()
-    scene.run()
-    scene.pods.clear()
-    scene.run().advance(299)
+    simulated, queue = start_application()
+    simulated.advance(1000)
+    simulated.executors = build_executors(1)
+    simulated.stuck = True
+    simulated.delete().run()
+    simulated.pods.clear()
+    simulated.run().advance(299)
     assert queue.holds_quota
-    scene.advance(2)
-    assert (scene.document, queue.workload) == (None, None)
+    simulated.advance(2)
+    assert (simulated.document, queue.workload) == (None, None)
 
 
 def test_expiry_of_the_retention_starts_the_grace_period_of_the_executors() -> None:
@@ -126,24 +124,23 @@ def test_expiry_of_the_retention_starts_the_grace_period_of_the_executors() -> N
         "resourceRetainPolicy": "Always",
         "resourceRetainDurationMillis": 3_600_000,
     }
-    scene, queue = start_application(tolerations=tolerations)
-    scene.executors = build_executors(1)
-    scene.run().advance(100)
-    assert (scene.state, queue.holds_quota) == ("TerminatedWithoutReleaseResources", True)
-    scene.stuck = True
+    simulated, queue = start_application(tolerations=tolerations)
+    simulated.executors = build_executors(1)
+    simulated.run().advance(100)
+    assert (simulated.state, queue.holds_quota) == ("TerminatedWithoutReleaseResources", True)
+    simulated.stuck = True
     # The driver is deleted when the retention ends, and the executor then needs a while.
-    scene.advance(3600)
-    scene.remove_driver()
-    scene.run()
-    assert (scene.reasons[-1], queue.holds_quota) == (reasons.KUEUE_QUOTA_DUE, True)
-    scene.advance(200)
+    simulated.advance(3600)
+    simulated.remove_driver().run()
+    assert (simulated.reasons[-1], queue.holds_quota) == (reasons.KUEUE_QUOTA_DUE, True)
+    simulated.advance(200)
     assert queue.holds_quota
-    scene.advance(101)
-    assert (scene.state, queue.holds_quota) == ("ResourceReleased", False)
+    simulated.advance(101)
+    assert (simulated.state, queue.holds_quota) == ("ResourceReleased", False)
 
 
 def test_deletion_of_a_retained_application_starts_the_grace_period_of_the_executors() -> None:
-    scene, queue = start_application(
+    simulated, queue = start_application(
         tolerations={
             "applicationTimeoutConfig": {"driverReadyTimeoutMillis": 1000},
             "resourceRetainPolicy": "Always",
@@ -151,58 +148,56 @@ def test_deletion_of_a_retained_application_starts_the_grace_period_of_the_execu
         },
         story="started",
     )
-    scene.executors = build_executors(1)
-    scene.stuck = True
-    scene.advance(1000)
-    assert (scene.state, queue.holds_quota) == ("TerminatedWithoutReleaseResources", True)
-    scene.delete()
-    scene.run()
-    scene.pods.clear()
-    scene.run().advance(299)
+    simulated.executors = build_executors(1)
+    simulated.stuck = True
+    simulated.advance(1000)
+    assert (simulated.state, queue.holds_quota) == ("TerminatedWithoutReleaseResources", True)
+    simulated.delete().run()
+    simulated.pods.clear()
+    simulated.run().advance(299)
     assert queue.holds_quota
-    scene.advance(2)
-    assert (scene.document, queue.workload) == (None, None)
+    simulated.advance(2)
+    assert (simulated.document, queue.workload) == (None, None)
 
 
 def test_restart_is_queued_again_after_its_backoff() -> None:
-    scene, queue = start_application(restart={"restartPolicy": "Always", "restartBackoffMillis": 20_000})
-    scene.set_driver("failed")
-    scene.run()
-    assert (scene.state, queue.requests) == ("ScheduledToRestart", 1)
-    scene.advance(30)
-    assert (scene.state, scene.created, queue.requests) == ("ScheduledToRestart", [0], 2)
+    simulated, queue = start_application(restart={"restartPolicy": "Always", "restartBackoffMillis": 20_000})
+    simulated.set_driver("failed").run()
+    assert (simulated.state, queue.requests) == ("ScheduledToRestart", 1)
+    simulated.advance(30)
+    assert (simulated.state, simulated.created, queue.requests) == ("ScheduledToRestart", [0], 2)
     queue.admit()
-    scene.advance(120)
-    assert scene.created == [0, 1]
+    simulated.advance(120)
+    assert simulated.created == [0, 1]
 
 
 @pytest.mark.parametrize("story", ["started", "ready"])
 def test_evicted_application_is_suspended_and_queued_again(story: str) -> None:
-    scene, queue = start_application(story)
+    simulated, queue = start_application(story)
     queue.evict()
-    scene.run()
-    assert "Suspended" in scene.states
-    assert get_suspend_reason(scene) is SuspendReason.KUEUE_EVICTION
+    simulated.run()
+    assert "Suspended" in simulated.states
+    assert get_suspend_reason(simulated) is SuspendReason.KUEUE_EVICTION
     assert queue.holds_quota
-    scene.pods.clear()
-    scene.run()
-    assert (scene.state, scene.attempt, queue.requests, queue.holds_quota) == ("Submitted", 1, 2, False)
+    simulated.pods.clear()
+    simulated.run()
+    assert (simulated.state, simulated.attempt, queue.requests, queue.holds_quota) == ("Submitted", 1, 2, False)
     queue.admit()
-    scene.advance(120)
-    assert scene.created == [0, 1]
-    assert scene.application.status is not None
-    assert scene.application.status.current_attempt_summary.attempt_info.restart_counter == 0
+    simulated.advance(120)
+    assert simulated.created == [0, 1]
+    assert simulated.application.status is not None
+    assert simulated.application.status.current_attempt_summary.attempt_info.restart_counter == 0
 
 
 def test_driver_that_is_lost_during_an_eviction_does_not_count_as_a_restart() -> None:
-    scene, queue = start_application(restart={"restartPolicy": "Always", "restartBackoffMillis": 0})
+    simulated, queue = start_application(restart={"restartPolicy": "Always", "restartBackoffMillis": 0})
     queue.evict()
-    scene.pods.clear()
-    scene.run().advance(120)
-    assert ("Suspended" in scene.states, "Failed" in scene.states) == (True, False)
-    assert (scene.state, scene.attempt, queue.requests, queue.holds_quota) == ("Submitted", 1, 2, False)
-    assert scene.application.status is not None
-    assert scene.application.status.current_attempt_summary.attempt_info.restart_counter == 0
+    simulated.pods.clear()
+    simulated.run().advance(120)
+    assert ("Suspended" in simulated.states, "Failed" in simulated.states) == (True, False)
+    assert (simulated.state, simulated.attempt, queue.requests, queue.holds_quota) == ("Submitted", 1, 2, False)
+    assert simulated.application.status is not None
+    assert simulated.application.status.current_attempt_summary.attempt_info.restart_counter == 0
 
 
 @pytest.mark.parametrize("state", sorted(STARTING | RUNNING))
@@ -214,114 +209,108 @@ def test_driver_that_is_lost_during_an_eviction_is_suspended_in_every_state(stat
 
 
 def test_driver_that_has_ended_wins_against_an_eviction() -> None:
-    scene, queue = start_application()
+    simulated, queue = start_application()
     queue.evict()
-    scene.set_driver("succeeded")
-    scene.run()
-    assert "Suspended" not in scene.states
-    assert scene.state == "ResourceReleased"
+    simulated.set_driver("succeeded").run()
+    assert "Suspended" not in simulated.states
+    assert simulated.state == "ResourceReleased"
     assert not queue.holds_quota
 
 
 def test_deleted_driver_that_may_have_completed_wins_against_an_eviction() -> None:
-    scene, queue = start_application(restart={"restartPolicy": "Always", "restartBackoffMillis": 0})
+    simulated, queue = start_application(restart={"restartPolicy": "Always", "restartBackoffMillis": 0})
     queue.evict()
-    scene.last_driver = build_driver_pod("succeeded")
-    scene.pods.clear()
-    scene.run()
-    assert "Suspended" not in scene.states
-    assert "Succeeded" in scene.states
+    simulated.last_driver = build_driver_pod("succeeded")
+    simulated.pods.clear()
+    simulated.run()
+    assert "Suspended" not in simulated.states
+    assert "Succeeded" in simulated.states
 
 
 def test_evicted_application_waits_for_the_requeue_time_without_quota() -> None:
-    scene, queue = start_application()
-    queue.evict(scene.now + timedelta(seconds=60))
-    scene.run()
-    scene.pods.clear()
-    scene.run()
-    assert (scene.state, queue.holds_quota) == ("Suspended", False)
+    simulated, queue = start_application()
+    queue.evict(simulated.now + timedelta(seconds=60))
+    simulated.run()
+    simulated.pods.clear()
+    simulated.run()
+    assert (simulated.state, queue.holds_quota) == ("Suspended", False)
     assert queue.workload is not None
-    scene.advance(61)
-    assert (scene.state, queue.requests) == ("Submitted", 2)
+    simulated.advance(61)
+    assert (simulated.state, queue.requests) == ("Submitted", 2)
 
 
 def test_deactivated_application_waits_until_its_workload_is_active_again() -> None:
-    scene, queue = start_application()
+    simulated, queue = start_application()
     queue.set_active(False)
-    scene.run()
-    scene.pods.clear()
-    scene.run().advance(4000)
-    assert (scene.state, queue.holds_quota, queue.requests) == ("Suspended", False, 1)
+    simulated.run()
+    simulated.pods.clear()
+    simulated.run().advance(4000)
+    assert (simulated.state, queue.holds_quota, queue.requests) == ("Suspended", False, 1)
     queue.set_active(True)
-    assert scene.run().state == "Submitted"
+    assert simulated.run().state == "Submitted"
     assert queue.requests == 2
 
 
 def test_suspension_of_an_evicted_application_waits_for_the_user() -> None:
-    scene, queue = start_application()
+    simulated, queue = start_application()
     queue.set_active(False)
-    scene.run()
-    scene.edit(suspend=True)
-    scene.run()
-    assert get_suspend_reason(scene) is SuspendReason.SPEC_SUSPEND
-    scene.pods.clear()
-    scene.run().advance(4000)
-    assert (scene.state, queue.workload) == ("Suspended", None)
+    simulated.run()
+    simulated.edit(suspend=True).run()
+    assert get_suspend_reason(simulated) is SuspendReason.SPEC_SUSPEND
+    simulated.pods.clear()
+    simulated.run().advance(4000)
+    assert (simulated.state, queue.workload) == ("Suspended", None)
 
 
 def test_queued_application_leaves_the_queue_while_it_is_held() -> None:
-    scene, queue = queue_application()
-    scene.edit(suspend=True)
-    scene.run()
-    assert (queue.workload, scene.reasons[-1]) == (None, reasons.SUSPEND_HELD)
-    scene.edit(suspend=False)
-    scene.run()
+    simulated, queue = queue_application()
+    simulated.edit(suspend=True).run()
+    assert (queue.workload, simulated.reasons[-1]) == (None, reasons.SUSPEND_HELD)
+    simulated.edit(suspend=False).run()
     assert queue.requests == 2
 
 
 def test_suspended_application_releases_its_quota_when_its_pods_have_ended() -> None:
-    scene, queue = start_application()
-    scene.edit(suspend=True)
-    scene.run()
-    assert (scene.state, queue.holds_quota) == ("Suspended", True)
-    scene.pods.clear()
-    scene.run()
-    assert (scene.state, queue.workload) == ("Suspended", None)
+    simulated, queue = start_application()
+    simulated.edit(suspend=True).run()
+    assert (simulated.state, queue.holds_quota) == ("Suspended", True)
+    simulated.pods.clear()
+    simulated.run()
+    assert (simulated.state, queue.workload) == ("Suspended", None)
 
 
 def test_driver_whose_request_was_not_recorded_needs_no_second_admission() -> None:
-    scene, queue = queue_application()
+    simulated, queue = queue_application()
     queue.admit()
-    scene.lose_writes = True
-    scene.run()
-    scene.lose_writes = False
+    simulated.lose_writes = True
+    simulated.run()
+    simulated.lose_writes = False
     queue.evict()
-    assert scene.run().states[1:3] == ["DriverRequested", "Suspended"]
-    assert scene.created == [0]
+    assert simulated.run().states[1:3] == ["DriverRequested", "Suspended"]
+    assert simulated.created == [0]
 
 
 def test_workload_deleted_while_pending_is_created_again() -> None:
-    scene, queue = queue_application()
+    simulated, queue = queue_application()
     queue.delete()
-    scene.advance(120)
-    assert (queue.requests, scene.created) == (2, [])
+    simulated.advance(120)
+    assert (queue.requests, simulated.created) == (2, [])
 
 
 def test_workload_deleted_while_running_does_not_stop_the_application() -> None:
-    scene, queue = start_application()
+    simulated, queue = start_application()
     queue.delete()
-    scene.run().advance(500)
-    assert scene.state == "RunningHealthy"
-    scene.set_driver("succeeded")
-    assert scene.run().state == "ResourceReleased"
+    simulated.run().advance(500)
+    assert simulated.state == "RunningHealthy"
+    simulated.set_driver("succeeded")
+    assert simulated.run().state == "ResourceReleased"
 
 
 def test_removed_label_does_not_keep_the_quota() -> None:
-    scene, queue = start_application()
-    assert scene.document is not None
-    scene.document["metadata"]["labels"] = {}
-    scene.set_driver("succeeded")
-    scene.run()
+    simulated, queue = start_application()
+    assert simulated.document is not None
+    simulated.document["metadata"]["labels"] = {}
+    simulated.set_driver("succeeded").run()
     assert queue.workload is None
 
 
@@ -333,14 +322,14 @@ PARTIAL_CAPACITY = {"initExecutors": 1, "minExecutors": 1, "maxExecutors": 2}
     [({}, "RunningHealthy"), (PARTIAL_CAPACITY, "RunningWithPartialCapacity")],
 )
 def test_readiness_is_recorded_when_all_executors_are_ready(instances: dict[str, int], expected: str) -> None:
-    scene, queue = start_application(instances=instances)
+    simulated, queue = start_application(instances=instances)
     assert queue.workload is not None
     assert not state.is_true(queue.workload, "PodsReady")
-    scene.executors = build_executors(1)
-    scene.run()
-    assert (scene.state, state.is_true(queue.workload, "PodsReady")) == (expected, True)
-    scene.executors = []
-    scene.run()
+    simulated.executors = build_executors(1)
+    simulated.run()
+    assert (simulated.state, state.is_true(queue.workload, "PodsReady")) == (expected, True)
+    simulated.executors = []
+    simulated.run()
     assert state.is_true(queue.workload, "PodsReady")
 
 
@@ -395,21 +384,20 @@ def test_state_follows_executors_although_the_readiness_is_not_recorded_yet(
 
 
 def test_recorded_readiness_does_not_delay_the_timeout_of_the_executors() -> None:
-    scene, queue = start_application(tolerations=TOO_FEW_EXECUTORS["tolerations"])
-    scene.executors = build_executors(1)
-    scene.run()
+    simulated, queue = start_application(tolerations=TOO_FEW_EXECUTORS["tolerations"])
+    simulated.executors = build_executors(1)
+    simulated.run()
     assert queue.workload is not None
     assert state.is_true(queue.workload, "PodsReady")
-    scene.advance(61)
-    assert "ExecutorsStartTimedOut" in scene.states
+    simulated.advance(61)
+    assert "ExecutorsStartTimedOut" in simulated.states
 
 
 @pytest.mark.parametrize(("story", "reason"), [("succeeded", "Succeeded"), ("failed", "Failed")])
 def test_retained_driver_returns_its_quota(story: str, reason: str) -> None:
-    scene, queue = start_application(tolerations={"resourceRetainPolicy": "Always"})
-    scene.set_driver(story)
-    scene.run()
-    assert scene.state == "TerminatedWithoutReleaseResources"
+    simulated, queue = start_application(tolerations={"resourceRetainPolicy": "Always"})
+    simulated.set_driver(story).run()
+    assert simulated.state == "TerminatedWithoutReleaseResources"
     assert queue.workload is not None
     assert queue.workload["status"]["conditions"][-1]["reason"] == reason
     assert not queue.holds_quota
@@ -427,17 +415,16 @@ def test_retained_driver_returns_the_quota_of_a_workload_that_the_cache_does_not
 
 def test_retained_driver_that_still_runs_keeps_its_quota() -> None:
     tolerations = {"resourceRetainPolicy": "Always", "applicationTimeoutConfig": {"driverReadyTimeoutMillis": 1000}}
-    scene, queue = start_application("started", tolerations=tolerations)
-    scene.advance(5)
-    assert scene.states[-2:] == ["DriverReadyTimedOut", "TerminatedWithoutReleaseResources"]
+    simulated, queue = start_application("started", tolerations=tolerations)
+    simulated.advance(5)
+    assert simulated.states[-2:] == ["DriverReadyTimedOut", "TerminatedWithoutReleaseResources"]
     assert queue.holds_quota
 
 
 def test_deleted_application_releases_its_quota_after_its_pods() -> None:
-    scene, queue = start_application()
-    scene.delete()
-    scene.run()
+    simulated, queue = start_application()
+    simulated.delete().run()
     assert queue.holds_quota
-    scene.pods.clear()
-    scene.run()
-    assert (scene.document, queue.workload) == (None, None)
+    simulated.pods.clear()
+    simulated.run()
+    assert (simulated.document, queue.workload) == (None, None)

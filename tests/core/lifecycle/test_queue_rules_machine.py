@@ -11,7 +11,7 @@ from airflow_provider_spark_operator.core.models.application import SparkApplica
 from airflow_provider_spark_operator.core.states.states import INITIALIZING, ApplicationState
 from tests.builders import build_executors
 from tests.core.lifecycle.test_application_machine import ApplicationMachine, tolerations
-from tests.core.scene_queue import SceneQueue
+from tests.core.simulated_queue import SimulatedQueue
 
 QUEUE_LABEL = "kueue.x-k8s.io/queue-name"
 # The possible states of the resource before the first random event.
@@ -19,14 +19,14 @@ BEGINNINGS = ("submitted", "running", "preempted", "ended", "evicted", "deactiva
 
 
 class QueuedApplicationMachine(ApplicationMachine):
-    """The machine of applications with Kueue. `SceneQueue` itself fails if quota is released too early."""
+    """The machine of applications with Kueue. `SimulatedQueue` itself fails if quota is released too early."""
 
     @initialize(
         tolerations=tolerations(), trim=st.booleans(), finalizer=st.booleans(), beginning=st.sampled_from(BEGINNINGS)
     )
     def submit(self, tolerations: dict[str, Any], trim: bool, finalizer: bool, beginning: str = "submitted") -> None:
         super().submit(tolerations, trim, finalizer)
-        self.scene.queue = self.queue = SceneQueue()
+        self.simulated.queue = self.queue = SimulatedQueue()
         self.set_label("team-a")
         if beginning == "running":
             self.run_attempt()
@@ -42,49 +42,48 @@ class QueuedApplicationMachine(ApplicationMachine):
     @rule()
     def run_attempt(self) -> None:
         """Admit the application, and run its driver with two executors: random events rarely lead there."""
-        self.scene.run()
+        self.simulated.run()
         self.queue.admit()
-        self.scene.advance(130)
+        self.simulated.advance(130)
         if self.has_driver():
-            self.scene.set_driver("ready")
-            self.scene.executors = build_executors(2)
-            self.scene.run()
+            self.simulated.set_driver("ready")
+            self.simulated.executors = build_executors(2)
+            self.simulated.run()
 
     @precondition(ApplicationMachine.has_application)
     @rule()
     def end_attempt(self) -> None:
         """Run an attempt whose executors terminate later than its driver."""
         self.run_attempt()
-        self.scene.has_slow_executors = True
+        self.simulated.has_slow_executors = True
         if self.has_driver():
-            self.scene.set_driver("succeeded")
-            self.scene.run().advance(1)
+            self.simulated.set_driver("succeeded").run().advance(1)
 
     @precondition(ApplicationMachine.has_application)
     @rule(deactivated=st.booleans())
     def revoke_admission(self, deactivated: bool) -> None:
         """Admit the application, and revoke the admission before the controller has seen it."""
-        self.scene.run()
+        self.simulated.run()
         self.queue.admit()
         if deactivated:
             self.queue.request_deactivation()
         else:
             self.queue.evict()
-        self.scene.advance(130)
+        self.simulated.advance(130)
 
     @rule(slow=st.booleans())
     def slow_executors_down(self, slow: bool) -> None:
-        self.scene.has_slow_executors = slow
+        self.simulated.has_slow_executors = slow
 
     @rule(seconds=st.sampled_from([1, 61, 400]))
     def evict_for_a_while(self, seconds: int) -> None:
         """Evict the application, and let the controller stop it."""
         self.queue.evict()
-        self.scene.run().advance(seconds)
+        self.simulated.run().advance(seconds)
 
     def set_label(self, queue: str | None) -> None:
-        assert self.scene.document is not None
-        self.scene.document["metadata"]["labels"] = {} if queue is None else {QUEUE_LABEL: queue}
+        assert self.simulated.document is not None
+        self.simulated.document["metadata"]["labels"] = {} if queue is None else {QUEUE_LABEL: queue}
 
     def compute_limit(self, application: SparkApplication) -> timedelta | None:
         """Return no limit for a state in which the application waits for its admission."""
@@ -92,7 +91,7 @@ class QueuedApplicationMachine(ApplicationMachine):
         return None if state in INITIALIZING else super().compute_limit(application)
 
     def is_free_to_resume(self, application: SparkApplication) -> bool:
-        return super().is_free_to_resume(application) and not self.queue.delays_requeue(self.scene.now)
+        return super().is_free_to_resume(application) and not self.queue.delays_requeue(self.simulated.now)
 
     @rule()
     def admit(self) -> None:
@@ -100,7 +99,7 @@ class QueuedApplicationMachine(ApplicationMachine):
 
     @rule(seconds=st.none() | st.sampled_from([-60, 0, 60]))
     def evict(self, seconds: int | None) -> None:
-        self.queue.evict(None if seconds is None else self.scene.now + timedelta(seconds=seconds))
+        self.queue.evict(None if seconds is None else self.simulated.now + timedelta(seconds=seconds))
 
     @rule(active=st.booleans())
     def set_active(self, active: bool) -> None:
@@ -118,18 +117,18 @@ class QueuedApplicationMachine(ApplicationMachine):
     @invariant()
     def check_no_quota_when_released(self) -> None:
         """Check that an application without resources holds no quota."""
-        if self.scene.document is not None and self.scene.state == ApplicationState.RESOURCE_RELEASED:
+        if self.simulated.document is not None and self.simulated.state == ApplicationState.RESOURCE_RELEASED:
             assert not self.queue.holds_quota
 
     @invariant()
     def check_suspended_application_at_rest_holds_no_quota(self) -> None:
-        if self.scene.document is not None and self.scene.state == "Suspended" and self.scene.is_at_rest:
+        if self.simulated.document is not None and self.simulated.state == "Suspended" and self.simulated.is_at_rest:
             assert not self.queue.holds_quota
 
     def teardown(self) -> None:
         """Check that the quota is released with the application."""
         if hasattr(self, "queue"):
-            self.scene.has_slow_executors = False
+            self.simulated.has_slow_executors = False
         super().teardown()
         if hasattr(self, "queue"):
             assert not self.queue.holds_quota

@@ -35,22 +35,20 @@ from tests.builders import (
     seconds,
 )
 from tests.core.harness import build_application_in_state, decide_once, get_entered_state
-from tests.core.scene import Scene
+from tests.core.simulated_application import SimulatedApplication, simulate
 
 S = ApplicationState
 HOLD_INTERVAL = timedelta(seconds=1800)
 
 
-def run_scene(story: str = "ready", **modifiers: Any) -> Scene:
-    """Return a scene whose first driver is in the situation `story`."""
-    scene = Scene(build_application_document(**modifiers)).run()
-    scene.set_driver(story)
-    return scene.run()
+def run_driver(story: str = "ready", **modifiers: Any) -> SimulatedApplication:
+    """Return an application whose first driver is in the situation `story`."""
+    return simulate(**modifiers).set_driver(story).run()
 
 
-def get_status(scene: Scene) -> ApplicationStatus:
-    assert scene.application.status is not None
-    return scene.application.status
+def get_status(simulated: SimulatedApplication) -> ApplicationStatus:
+    assert simulated.application.status is not None
+    return simulated.application.status
 
 
 def observe_pods(*drivers: dict[str, Any], executors: tuple[dict[str, Any], ...] = ()) -> dict[str, Any]:
@@ -63,13 +61,13 @@ def observe_pods(*drivers: dict[str, Any], executors: tuple[dict[str, Any], ...]
 
 
 def test_suspended_application_does_not_start_until_resumed() -> None:
-    scene = Scene(build_application_document(suspend=True)).run()
-    assert (scene.states, scene.created, scene.reasons[-1]) == (["Submitted"], [], reasons.SUSPEND_HELD)
-    assert scene.document is not None
-    assert "status" not in scene.document
-    assert scene.wake == NOW + HOLD_INTERVAL
-    scene.edit(suspend=False)
-    assert scene.run().states == ["Submitted", "DriverRequested"]
+    simulated = simulate(suspend=True)
+    assert (simulated.states, simulated.created, simulated.reasons[-1]) == (["Submitted"], [], reasons.SUSPEND_HELD)
+    assert simulated.document is not None
+    assert "status" not in simulated.document
+    assert simulated.wake == NOW + HOLD_INTERVAL
+    simulated.edit(suspend=False)
+    assert simulated.run().states == ["Submitted", "DriverRequested"]
 
 
 def test_application_is_held_only_after_live_read_shows_no_driver() -> None:
@@ -80,13 +78,12 @@ def test_application_is_held_only_after_live_read_shows_no_driver() -> None:
 
 
 def test_driver_whose_request_was_not_recorded_is_started_before_it_is_suspended() -> None:
-    scene = Scene(build_application_document())
-    scene.lose_writes = True
-    scene.run()
-    scene.lose_writes = False
-    scene.edit(suspend=True)
-    scene.run()
-    assert (scene.states, scene.pods) == (["Submitted", "DriverRequested", "Suspended"], {})
+    simulated = SimulatedApplication(build_application_document())
+    simulated.lose_writes = True
+    simulated.run()
+    simulated.lose_writes = False
+    simulated.edit(suspend=True).run()
+    assert (simulated.states, simulated.pods) == (["Submitted", "DriverRequested", "Suspended"], {})
 
 
 def test_unsupported_spec_fails_although_application_is_suspended() -> None:
@@ -96,17 +93,18 @@ def test_unsupported_spec_fails_although_application_is_suspended() -> None:
 
 def test_restart_is_held_and_its_backoff_continues_meanwhile() -> None:
     restart = {"restartPolicy": "Always", "restartBackoffMillis": 30_000}
-    scene = run_scene(restart=restart)
-    scene.set_driver("failed")
-    scene.run()
-    assert scene.state == "ScheduledToRestart"
-    scene.edit(suspend=True)
-    scene.run().advance(25)
-    assert (scene.state, scene.created, scene.reasons[-1]) == ("ScheduledToRestart", [0], reasons.SUSPEND_HELD)
-    scene.edit(suspend=False)
-    scene.run()
-    assert (scene.reasons[-1], scene.wake) == (reasons.RESTART_BACKOFF, NOW + seconds(30))
-    assert scene.advance(6).created == [0, 1]
+    simulated = run_driver(restart=restart)
+    simulated.set_driver("failed").run()
+    assert simulated.state == "ScheduledToRestart"
+    simulated.edit(suspend=True).run().advance(25)
+    assert (simulated.state, simulated.created, simulated.reasons[-1]) == (
+        "ScheduledToRestart",
+        [0],
+        reasons.SUSPEND_HELD,
+    )
+    simulated.edit(suspend=False).run()
+    assert (simulated.reasons[-1], simulated.wake) == (reasons.RESTART_BACKOFF, NOW + seconds(30))
+    assert simulated.advance(6).created == [0, 1]
 
 
 # --- suspended while the driver is requested ---
@@ -151,13 +149,12 @@ def test_suspension_waits_for_the_last_state_of_a_driver_that_only_the_cache_hol
 
 
 def test_finished_driver_is_restarted_only_after_resumption() -> None:
-    scene = run_scene(restart={"restartPolicy": "Always", "restartBackoffMillis": 0})
-    scene.set_driver("succeeded")
-    scene.edit(suspend=True)
-    scene.run()
-    assert (scene.states[-2:], scene.created) == (["Succeeded", "ScheduledToRestart"], [0])
-    scene.edit(suspend=False)
-    assert scene.run().created == [0, 1]
+    simulated = run_driver(restart={"restartPolicy": "Always", "restartBackoffMillis": 0})
+    simulated.set_driver("succeeded")
+    simulated.edit(suspend=True).run()
+    assert (simulated.states[-2:], simulated.created) == (["Succeeded", "ScheduledToRestart"], [0])
+    simulated.edit(suspend=False)
+    assert simulated.run().created == [0, 1]
 
 
 # --- release ---
@@ -172,19 +169,17 @@ def build_suspended(
 
 
 def test_driver_of_suspended_application_is_deleted_and_its_executors_follow() -> None:
-    scene = run_scene()
-    scene.executors = build_executors(2)
-    scene.stuck = True
-    scene.edit(suspend=True)
-    scene.run()
-    assert (scene.state, list(scene.pods)) == ("Suspended", [0])
-    scene.remove_driver()
-    scene.run()
-    assert scene.reasons[-1] == reasons.RELEASING
-    assert len(scene.executors) == 2
-    scene.stuck = False
-    scene.run()
-    assert (scene.executors, scene.reasons[-1], scene.wake) == ([], reasons.SUSPENDED, NOW + HOLD_INTERVAL)
+    simulated = run_driver()
+    simulated.executors = build_executors(2)
+    simulated.stuck = True
+    simulated.edit(suspend=True).run()
+    assert (simulated.state, list(simulated.pods)) == ("Suspended", [0])
+    simulated.remove_driver().run()
+    assert simulated.reasons[-1] == reasons.RELEASING
+    assert len(simulated.executors) == 2
+    simulated.stuck = False
+    simulated.run()
+    assert (simulated.executors, simulated.reasons[-1], simulated.wake) == ([], reasons.SUSPENDED, NOW + HOLD_INTERVAL)
 
 
 def test_every_driver_of_suspended_application_is_deleted() -> None:
@@ -231,11 +226,10 @@ def test_executor_that_is_not_being_deleted_is_awaited_without_limit() -> None:
 def test_suspended_application_has_no_timeout_and_no_time_to_live() -> None:
     timeouts = {"driverStartTimeoutMillis": 1, "driverReadyTimeoutMillis": 1, "executorStartTimeoutMillis": 1}
     tolerations = {"ttlAfterStopMillis": 1, "resourceRetainDurationMillis": 1, "resourceRetainPolicy": "Always"}
-    scene = run_scene("started", tolerations=tolerations, timeouts=timeouts)
-    scene.edit(suspend=True)
-    scene.run()
-    scene.set_driver("failed")
-    assert scene.run().advance(10**6).state == "Suspended"
+    simulated = run_driver("started", tolerations=tolerations, timeouts=timeouts)
+    simulated.edit(suspend=True).run()
+    simulated.set_driver("failed")
+    assert simulated.run().advance(10**6).state == "Suspended"
 
 
 # --- resumption ---
@@ -245,18 +239,15 @@ def test_suspended_application_has_no_timeout_and_no_time_to_live() -> None:
 @pytest.mark.parametrize("policy", ["Never", "Always"])
 def test_suspended_application_resumes_in_new_attempt(trim: bool, policy: str) -> None:
     restart = {"restartPolicy": policy, "maxRestartAttempts": 0, "restartBackoffMillis": 10**6}
-    scene = Scene(build_application_document(restart=restart), Settings(trim_state_transition_history=trim)).run()
-    scene.set_driver("ready")
-    scene.run().edit(suspend=True)
-    scene.run()
-    assert scene.state == "Suspended"
-    scene.set_driver("failed")
-    scene.run()
-    assert (scene.state, scene.pods) == ("Suspended", {})
-    scene.edit(suspend=False)
-    scene.run()
-    assert (scene.states[-3:], scene.created) == (["Suspended", "Submitted", "DriverRequested"], [0, 1])
-    assert get_status(scene).current_attempt_summary.attempt_info == AttemptInfo(id=1)
+    simulated = simulate(settings=Settings(trim_state_transition_history=trim), restart=restart)
+    simulated.set_driver("ready").run().edit(suspend=True)
+    simulated.run()
+    assert simulated.state == "Suspended"
+    simulated.set_driver("failed").run()
+    assert (simulated.state, simulated.pods) == ("Suspended", {})
+    simulated.edit(suspend=False).run()
+    assert (simulated.states[-3:], simulated.created) == (["Suspended", "Submitted", "DriverRequested"], [0, 1])
+    assert get_status(simulated).current_attempt_summary.attempt_info == AttemptInfo(id=1)
 
 
 def test_resumption_is_persisted_with_trimmed_history_and_keeps_restart_counters() -> None:
@@ -312,14 +303,12 @@ def test_spec_suspend_of_an_evicted_application_is_recorded_once() -> None:
 
 
 def test_edit_while_suspended_takes_effect_in_next_attempt() -> None:
-    scene = Scene(build_application_document(), builds=True).run()
-    scene.set_driver("ready")
-    scene.run().edit(suspend=True)
-    scene.run()
-    scene.set_driver("failed")
-    scene.edit(suspend=False, sparkConf={})
-    scene.run()
-    assert "SchedulingFailure" in scene.states[-2:]
+    simulated = simulate(builds=True)
+    simulated.set_driver("ready").run().edit(suspend=True)
+    simulated.run()
+    simulated.set_driver("failed")
+    simulated.edit(suspend=False, sparkConf={}).run()
+    assert "SchedulingFailure" in simulated.states[-2:]
 
 
 # --- deletion ---
@@ -327,22 +316,20 @@ def test_edit_while_suspended_takes_effect_in_next_attempt() -> None:
 
 @pytest.mark.parametrize("stuck", [False, True])
 def test_deleted_suspended_application_releases_its_driver(stuck: bool) -> None:
-    scene = run_scene()
-    scene.stuck = stuck
-    scene.edit(suspend=True)
-    scene.run().delete()
-    scene.run()
+    simulated = run_driver()
+    simulated.stuck = stuck
+    simulated.edit(suspend=True).run().delete()
+    simulated.run()
     if not stuck:
-        scene.set_driver("failed")
-    scene.run().advance(400)
-    assert (scene.document, scene.pods, scene.forced) == (None, {}, [0] if stuck else [])
+        simulated.set_driver("failed")
+    simulated.run().advance(400)
+    assert (simulated.document, simulated.pods, simulated.forced) == (None, {}, [0] if stuck else [])
 
 
 def test_deleted_held_application_is_removed() -> None:
-    scene = Scene(build_application_document(suspend=True)).run()
-    scene.delete()
-    scene.run()
-    assert (scene.document, scene.created) == (None, [])
+    simulated = simulate(suspend=True)
+    simulated.delete().run()
+    assert (simulated.document, simulated.created) == (None, [])
 
 
 def test_suspended_record_survives_a_round_trip() -> None:

@@ -20,13 +20,12 @@ from airflow_provider_spark_operator.core.states.states import RUNNING, STARTING
 from tests.builders import (
     NOW,
     OPERATOR_NAME,
-    build_application_document,
     build_application_model,
     build_driver_pod,
     build_status_at,
 )
 from tests.core.harness import build_application_in_state, decide_once, get_entered_state
-from tests.core.scene import Scene
+from tests.core.simulated_application import simulate
 
 S = ApplicationState
 WITH_DRIVER = pytest.mark.parametrize(
@@ -64,16 +63,14 @@ def decide_about_drivers(resource: SparkApplication, *drivers: dict[str, Any]) -
 
 
 def test_driver_created_after_the_release_is_deleted() -> None:
-    scene = Scene(build_application_document()).run()
-    scene.set_driver("succeeded")
-    scene.run()
-    assert (scene.state, scene.pods) == ("ResourceReleased", {})
-    scene.pods[0] = build_driver_pod("ready")
-    scene.run()
-    assert reasons.UNEXPECTED_DRIVER in scene.reasons
-    scene.set_driver("failed")  # the node ends the pod, because it is being deleted
-    scene.run()
-    assert (scene.states[-1], scene.pods, scene.wake) == ("ResourceReleased", {}, None)
+    simulated = simulate().set_driver("succeeded").run()
+    assert (simulated.state, simulated.pods) == ("ResourceReleased", {})
+    simulated.pods[0] = build_driver_pod("ready")
+    simulated.run()
+    assert reasons.UNEXPECTED_DRIVER in simulated.reasons
+    simulated.set_driver("failed")  # the node ends the pod, because it is being deleted
+    simulated.run()
+    assert (simulated.states[-1], simulated.pods, simulated.wake) == ("ResourceReleased", {}, None)
 
 
 def test_driver_of_a_released_application_is_deleted_unless_it_terminates() -> None:

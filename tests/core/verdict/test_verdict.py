@@ -23,7 +23,7 @@ from tests.builders import (
     build_status,
     build_status_at,
 )
-from tests.core.scene import Scene
+from tests.core.simulated_application import simulate
 
 S = ApplicationState
 APPLICATION, INFRASTRUCTURE, SCHEDULING = FailureKind.APPLICATION, FailureKind.INFRASTRUCTURE, FailureKind.SCHEDULING
@@ -352,9 +352,9 @@ def test_out_of_memory_failure_is_not_worth_a_retry() -> None:
 
 
 def test_unsupported_spec_is_not_worth_a_retry() -> None:
-    scene = Scene(build_application_document(deploymentMode="ClientMode")).run()
-    assert scene.document is not None
-    refused = judge_progress(read_progress(scene.document))
+    simulated = simulate(deploymentMode="ClientMode")
+    assert simulated.document is not None
+    refused = judge_progress(read_progress(simulated.document))
     assert (refused.reason, refused.failure_kind, refused.retry_worthy) == (
         reasons.SPEC_UNSUPPORTED,
         SCHEDULING,
@@ -421,9 +421,8 @@ def test_executor_timeout_quotes_obstacle() -> None:
 
 
 def test_failure_of_later_attempt_names_attempt() -> None:
-    scene = Scene(build_application_document(restart={"restartPolicy": "Always", "maxRestartAttempts": 1})).run()
+    simulated = simulate(restart={"restartPolicy": "Always", "maxRestartAttempts": 1})
     for _ in range(2):
-        scene.set_driver("failed")
-        scene.run().advance(31)
-    assert scene.document is not None
-    assert judge_progress(read_progress(scene.document)).sentence.startswith("Failed in attempt 2: ")
+        simulated.set_driver("failed").run().advance(31)
+    assert simulated.document is not None
+    assert judge_progress(read_progress(simulated.document)).sentence.startswith("Failed in attempt 2: ")

@@ -35,7 +35,7 @@ from tests.core.kueue.workloads import QUEUE, build_condition
 OPERATOR = "spark-kubernetes-operator"
 
 
-class SceneQueue:
+class SimulatedQueue:
     """The Workload of one application.
 
     Attributes:

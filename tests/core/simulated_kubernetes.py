@@ -1,4 +1,4 @@
-"""A stage: an in-memory cluster on a virtual clock, with an API, a garbage collector and a kubelet."""
+"""A simulated cluster on a virtual clock, with an API, a garbage collector and a kubelet."""
 
 import heapq
 import itertools
@@ -34,7 +34,7 @@ def key_of(document: JsonObject) -> Key:
     return Key(document["kind"], document["metadata"]["namespace"], document["metadata"]["name"])
 
 
-class Stage:
+class SimulatedKubernetes:
     """The objects of the cluster. Time passes only in `advance`.
 
     Attributes:

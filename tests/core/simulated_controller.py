@@ -1,4 +1,4 @@
-"""The controller on a stage. It uses the harness to reconcile an application after each change."""
+"""A controller in a simulated cluster. It uses the harness to reconcile an application after each change."""
 
 from collections.abc import Iterable
 from copy import deepcopy
@@ -16,7 +16,7 @@ from airflow_provider_spark_operator.core.models.application import SparkApplica
 from airflow_provider_spark_operator.core.models.parse import parse_application
 from airflow_provider_spark_operator.core.models.status import ApplicationStatus
 from tests.core.harness import reconcile
-from tests.core.stage import Key, RefusedByApi, Stage, key_of
+from tests.core.simulated_kubernetes import Key, RefusedByApi, SimulatedKubernetes, key_of
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -24,19 +24,19 @@ if TYPE_CHECKING:
 _REACTION = 0.02
 
 
-class StageController:
+class SimulatedController:
     """Reconcile an application after a change to the application or one of its pods, while the controller runs."""
 
-    def __init__(self, stage: Stage, settings: Settings) -> None:
-        self._stage = stage
+    def __init__(self, kubernetes: SimulatedKubernetes, settings: Settings) -> None:
+        self._kubernetes = kubernetes
         self._settings = settings
         self._running = False
         self._due: dict[Key, datetime] = {}
-        stage.on_change = self._handle_change
+        kubernetes.on_change = self._handle_change
 
     def start(self) -> None:
         self._running = True
-        for key in list(self._stage.objects):
+        for key in list(self._kubernetes.objects):
             if key.kind == "SparkApplication":
                 self._requeue(key, _REACTION)
 
@@ -52,23 +52,23 @@ class StageController:
 
     def _requeue(self, key: Key, seconds: float) -> None:
         def run() -> None:
-            if self._due.get(key) == self._stage.now:
+            if self._due.get(key) == self._kubernetes.now:
                 del self._due[key]
                 self._reconcile(key)
 
-        due = self._stage.compute_due_time(seconds)
-        self._stage.call_later(seconds, run)
+        due = self._kubernetes.compute_due_time(seconds)
+        self._kubernetes.call_later(seconds, run)
         self._due[key] = min(due, self._due.get(key, due))
 
     def _reconcile(self, key: Key) -> None:
-        document = self._stage.objects.get(key)
+        document = self._kubernetes.objects.get(key)
         if document is None:
             return
-        decision = reconcile(self, parse_application(document), self._settings, self._stage.now)[-1]
+        decision = reconcile(self, parse_application(document), self._settings, self._kubernetes.now)[-1]
         if decision.requeue_after is not None:
             self._requeue(key, max(decision.requeue_after.total_seconds(), _REACTION))
 
-    # --- implementation of World ---
+    # --- implementation of Resources ---
 
     def find_driver(self, application: SparkApplication, *, live: bool) -> JsonObject | None:
         pods = self._list_pods(application.uid)
@@ -76,7 +76,7 @@ class StageController:
         return pods[0] if pods else None
 
     def find_last_driver(self, application: SparkApplication) -> JsonObject | None:
-        return None  # the stage shows each change at once
+        return None  # the simulated watch shows each change at once
 
     def list_executors(self, application: SparkApplication) -> list[JsonObject]:
         driver = self.find_driver(application, live=False)
@@ -90,29 +90,29 @@ class StageController:
     def create_attempt(self, application: SparkApplication, attempt_id: int) -> CreateOutcome:
         try:
             resources = self._build(application, attempt_id)
-            before = [self._stage.create(document) for document in _copy(resources.pre_resources)]
-            pod = self._stage.create(resources.pod)
+            before = [self._kubernetes.create(document) for document in _copy(resources.pre_resources)]
+            pod = self._kubernetes.create(resources.pod)
         except (DriverBuildError, RefusedByApi) as refusal:
             return Refused(str(refusal))
         name, uid = pod["metadata"]["name"], pod["metadata"]["uid"]
         for document, owned in zip(before, with_driver_owner(before, name, uid), strict=True):
             document["metadata"]["ownerReferences"] = owned["metadata"]["ownerReferences"]
         for document in with_driver_owner(resources.post_resources, name, uid):
-            self._stage.create(document)
+            self._kubernetes.create(document)
         return Created()
 
     def add_finalizer(self, application: SparkApplication) -> None:
         key = _key_of_application(application)
-        self._stage.objects[key]["metadata"].setdefault("finalizers", []).append(APPLICATION_FINALIZER)
-        self._stage.notify(key)
+        self._kubernetes.objects[key]["metadata"].setdefault("finalizers", []).append(APPLICATION_FINALIZER)
+        self._kubernetes.notify(key)
 
     def remove_finalizer(self, application: SparkApplication) -> None:
         key = _key_of_application(application)
-        self._stage.objects[key]["metadata"]["finalizers"].remove(APPLICATION_FINALIZER)
-        self._stage.notify(key)
+        self._kubernetes.objects[key]["metadata"]["finalizers"].remove(APPLICATION_FINALIZER)
+        self._kubernetes.notify(key)
 
     def delete_application(self, application: SparkApplication) -> None:
-        self._stage.delete(_key_of_application(application))
+        self._kubernetes.delete(_key_of_application(application))
 
     def delete_driver(self, application: SparkApplication, attempt_id: int, *, force: bool) -> None:
         driver = self.find_driver(application, live=True)
@@ -123,7 +123,7 @@ class StageController:
         for pod in self._list_pods(application.uid):
             if pod["metadata"]["uid"] == uid:
                 propagation = "Background" if force else "Foreground"
-                self._stage.delete(key_of(pod), propagation=propagation, grace=0 if force else None)
+                self._kubernetes.delete(key_of(pod), propagation=propagation, grace=0 if force else None)
 
     def delete_attempt_resources(self, application: SparkApplication, attempt_id: int) -> None:
         try:
@@ -131,22 +131,22 @@ class StageController:
         except DriverBuildError:
             return
         for document in (*resources.post_resources, resources.pod, *resources.pre_resources):
-            self._stage.delete(key_of(document))
+            self._kubernetes.delete(key_of(document))
 
     def write_status(self, application: SparkApplication, status: ApplicationStatus) -> None:
         key = _key_of_application(application)
-        if key in self._stage.objects:
-            self._stage.objects[key]["status"] = status.to_document()
-            self._stage.notify(key)
+        if key in self._kubernetes.objects:
+            self._kubernetes.objects[key]["status"] = status.to_document()
+            self._kubernetes.notify(key)
 
     def observe_queue(self, application: SparkApplication) -> QueueObservation | None:
         return None
 
     def apply_to_queue(self, application: SparkApplication, action: QueueAction) -> QueueObservation | None:
-        raise AssertionError(f"{action}: the stage has no Kueue")
+        raise AssertionError(f"{action}: the simulated cluster has no Kueue")
 
     def _list_pods(self, owner_uid: str) -> list[JsonObject]:
-        return [self._stage.objects[key] for key in self._stage.list_owned(owner_uid) if key.kind == "Pod"]
+        return [self._kubernetes.objects[key] for key in self._kubernetes.list_owned(owner_uid) if key.kind == "Pod"]
 
     def _build(self, application: SparkApplication, attempt_id: int) -> AttemptResources:
         return build_attempt(application, attempt_id, self._settings.operator_name)

@@ -1,4 +1,4 @@
-"""A scene: one application, whose pods a test controls, and a clock that the test advances."""
+"""A simulated application, whose pods a test controls, and a clock that the test advances."""
 
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
@@ -15,16 +15,16 @@ from airflow_provider_spark_operator.core.models.application import SparkApplica
 from airflow_provider_spark_operator.core.models.parse import parse_application
 from airflow_provider_spark_operator.core.models.status import ApplicationStatus, StateRecord
 from airflow_provider_spark_operator.core.states import reasons
-from tests.builders import NOW, build_driver_pod
+from tests.builders import NOW, build_application_document, build_driver_pod
 from tests.core.harness import TooManyPasses, reconcile
 
 if TYPE_CHECKING:
-    from tests.core.scene_queue import SceneQueue
+    from tests.core.simulated_queue import SimulatedQueue
 
 GRACE_SECONDS = 30
 
 
-class Scene:
+class SimulatedApplication:
     """One application, reconciled by the harness. Its pods terminate only when the test says so.
 
     Args:
@@ -69,7 +69,7 @@ class Scene:
         self.states: list[str] = ["Submitted"]
         self.wake: datetime | None = None
         self.last_decision: Decision | None = None
-        self.queue: SceneQueue | None = None
+        self.queue: SimulatedQueue | None = None
 
     @property
     def application(self) -> SparkApplication:
@@ -93,7 +93,7 @@ class Scene:
         status = self.application.status
         return status.current_attempt_summary.attempt_info.id if status else 0
 
-    def set_driver(self, story: str, **modifiers: Any) -> None:
+    def set_driver(self, story: str, **modifiers: Any) -> "SimulatedApplication":
         """Replace the current driver with a pod in the situation `story`. A deletion in progress continues."""
         before = self.pods[self.attempt]["metadata"]
         pod = build_driver_pod(story, **{"name": before["name"], **modifiers})
@@ -103,27 +103,31 @@ class Scene:
         self.pods[self.attempt] = pod
         if "deletionTimestamp" in before and not self.stuck and pod["status"]["phase"] in ("Succeeded", "Failed"):
             del self.pods[self.attempt]
+        return self
 
-    def remove_driver(self) -> None:
+    def remove_driver(self) -> "SimulatedApplication":
         """Remove the current driver. The controller receives no event."""
         self.pods.pop(self.attempt, None)
+        return self
 
-    def request_driver_deletion(self) -> None:
+    def request_driver_deletion(self) -> "SimulatedApplication":
         """Delete the current driver as another client does. A terminated pod that is not stuck is removed."""
         pod = self.pods[self.attempt]
         if pod["status"]["phase"] in ("Succeeded", "Failed", "Pending") and not self.stuck:
             self.remove_driver()
         else:
             self._begin_deletion(pod)
+        return self
 
-    def lose_node(self) -> None:
+    def lose_node(self) -> "SimulatedApplication":
         """Lose the node of the current driver. A terminated pod is unchanged."""
         pod = self.pods[self.attempt]
         if pod["status"]["phase"] not in ("Succeeded", "Failed"):
             ready = {"type": "Ready", "status": "False", "lastTransitionTime": self.now.isoformat()}
             pod["status"] = {**pod["status"], "phase": "Unknown", "conditions": [ready]}
+        return self
 
-    def delete(self) -> None:
+    def delete(self) -> "SimulatedApplication":
         """Delete the application. Without finalizers, the application and its pods are removed immediately."""
         assert self.document is not None
         if self.document["metadata"]["finalizers"]:
@@ -131,13 +135,15 @@ class Scene:
         else:
             self.document = None
             self.pods.clear()
+        return self
 
-    def edit(self, **spec: Any) -> None:
+    def edit(self, **spec: Any) -> "SimulatedApplication":
         """Edit fields of the spec."""
         assert self.document is not None
         self.document["spec"] |= spec
+        return self
 
-    def run(self) -> "Scene":
+    def run(self) -> "SimulatedApplication":
         """Reconcile until nothing is due at the current time."""
         for _ in range(50):
             if self.document is None:
@@ -147,7 +153,7 @@ class Scene:
                 return self
         raise TooManyPasses(self.reasons[-6:])
 
-    def advance(self, by: float) -> "Scene":
+    def advance(self, by: float) -> "SimulatedApplication":
         """Advance the clock by `by` seconds, and reconcile when a decision requests it."""
         end = self.now + timedelta(seconds=by)
         for _ in range(2_000):
@@ -170,7 +176,7 @@ class Scene:
         self.wake = None if after is None else self.now + after
         return bool(decisions[-1].actions) or after == timedelta(0)
 
-    # --- implementation of World ---
+    # --- implementation of Resources ---
 
     def find_driver(self, application: SparkApplication, *, live: bool) -> JsonObject | None:
         return self.pods.get(self.attempt) if live or self.cached else None
@@ -274,3 +280,8 @@ class Scene:
         ends = self.now + timedelta(seconds=GRACE_SECONDS)
         pod["metadata"].setdefault("deletionTimestamp", ends.isoformat())
         pod["metadata"].setdefault("deletionGracePeriodSeconds", GRACE_SECONDS)
+
+
+def simulate(*, settings: Settings | None = None, builds: bool = False, **modifiers: Any) -> SimulatedApplication:
+    """Reconcile a new application, for which `modifiers` change the default document, until nothing is due."""
+    return SimulatedApplication(build_application_document(**modifiers), settings, builds=builds).run()
