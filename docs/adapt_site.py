@@ -1,4 +1,4 @@
-"""Hooks of MkDocs that complete the site: the link to the repository, pictures for dark pages, and local diagrams.
+"""Hooks of MkDocs that complete the site: the link to the repository, the order of search results, and the pictures.
 
 The site links to the repository, whose address is in `pyproject.toml`. A picture whose name ends with `-light` has a
 twin for dark pages. Pages with a diagram load Mermaid from the site
@@ -6,16 +6,27 @@ itself: `make site` downloads the script. If the site has no copy, the theme loa
 """
 
 import re
+import shutil
 import tomllib
 from pathlib import Path
+from typing import TYPE_CHECKING, Final
 
-from mkdocs.config.defaults import MkDocsConfig
-from mkdocs.structure.files import Files
-from mkdocs.structure.pages import Page
-from mkdocs.utils import copy_file, get_relative_url
+if TYPE_CHECKING:  # so that tests can import the module without MkDocs
+    from mkdocs.config.defaults import MkDocsConfig
+    from mkdocs.structure.files import Files
+    from mkdocs.structure.pages import Page
 
 _SCRIPT = "assets/mermaid.min.js"
 _DOWNLOADED = Path(__file__).parents[1] / ".site-venv/package/dist/mermaid.min.js"
+_BOOSTS: Final = {
+    "get-started": 4.0,
+    "guides": 2.0,
+    "troubleshooting.md": 3.0,
+    "migration": 0.5,
+    "internals": 0.25,
+    "decisions": 0.25,
+}
+"""The weight of search results by the first part of the path of a page. Other pages have 1."""
 
 
 def read_address() -> str:
@@ -25,26 +36,34 @@ def read_address() -> str:
     return address
 
 
-def on_config(config: MkDocsConfig) -> MkDocsConfig:
+def on_config(config: "MkDocsConfig") -> "MkDocsConfig":
     """Link to the repository on each page."""
     if address := read_address():
         config.repo_url, config.repo_name = address, address.partition("://")[2].partition("/")[2]
     return config
 
 
-def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -> str:  # noqa: ARG001 - MkDocs passes them
+def on_page_markdown(markdown: str, page: "Page", config: "MkDocsConfig", files: "Files") -> str:  # noqa: ARG001 - MkDocs passes them
+    """Set the weight of the page in the search."""
+    page.meta["search"] = {"boost": _BOOSTS.get(page.file.src_uri.partition("/")[0], 1.0)}
+    return markdown
+
+
+def on_page_content(html: str, page: "Page", config: "MkDocsConfig", files: "Files") -> str:  # noqa: ARG001 - MkDocs passes them
     """Return the page with the pictures of both schemes, and with the script in front if it has a diagram."""
+    html = re.sub(r"<t[dh]\b.*?</t[dh]>", lambda cell: cell[0].replace("\\|", "|"), html, flags=re.DOTALL)
     html = re.sub(r'<img ([^>]*src="[^"]+)-light\.svg"([^>]*)>', _show_per_scheme, html)
     if 'class="mermaid"' not in html or not _DOWNLOADED.is_file():
         return html
-    return f'<script src="{get_relative_url(_SCRIPT, page.url)}"></script>\n{html}'
+    address = "../" * page.url.count("/") + _SCRIPT
+    return f'<script src="{address}"></script>\n{html}'
 
 
 def _show_per_scheme(image: re.Match[str]) -> str:
     return "".join(f'<img {image[1]}-{scheme}.svg#only-{scheme}"{image[2]}>' for scheme in ("light", "dark"))
 
 
-def on_post_build(config: MkDocsConfig) -> None:
+def on_post_build(config: "MkDocsConfig") -> None:
     """Copy the script into the site."""
     if _DOWNLOADED.is_file():
-        copy_file(str(_DOWNLOADED), str(Path(config.site_dir) / _SCRIPT))
+        shutil.copyfile(_DOWNLOADED, Path(config.site_dir) / _SCRIPT)

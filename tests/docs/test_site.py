@@ -1,0 +1,44 @@
+"""The hooks of the site complete the pages."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from docs import adapt_site
+
+
+def complete(html: str) -> str:
+    return adapt_site.on_page_content(html, SimpleNamespace(url="reference/airflow/"), None, None)
+
+
+def test_bar_in_a_cell_has_no_backslash() -> None:
+    cell = r'<td style="text-align: left;"><code>str \| None</code></td>'
+    assert complete(cell) == cell.replace("\\", "")
+
+
+def test_backslash_in_a_code_block_stays() -> None:
+    block = r"<table><tr><td>x</td></tr></table><pre><code>grep 'a\|b'</code></pre>"
+    assert complete(block) == block
+
+
+def test_light_picture_gets_a_dark_twin() -> None:
+    pictures = complete('<img alt="x" src="../pictures/a-light.svg" />')
+    assert [f"a-{scheme}.svg#only-{scheme}" in pictures for scheme in ("light", "dark")] == [True, True]
+
+
+@pytest.mark.parametrize(
+    ("path", "other"),
+    [
+        ("get-started/install.md", "operations/install.md"),
+        ("troubleshooting.md", "guides/outages.md"),
+        ("guides/logs.md", "decisions/0001-airflow-is-an-extra.md"),
+        ("reference/airflow.md", "migration/spark-submit-operator.md"),
+    ],
+)
+def test_search_prefers_pages_for_users(path: str, other: str) -> None:
+    boosts = []
+    for each in (path, other):
+        page = SimpleNamespace(meta={}, file=SimpleNamespace(src_uri=each))
+        adapt_site.on_page_markdown("", page, None, None)
+        boosts.append(page.meta["search"]["boost"])
+    assert boosts[0] > boosts[1]
