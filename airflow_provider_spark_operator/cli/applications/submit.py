@@ -17,7 +17,7 @@ from ..base.cluster_client import run_with_client
 from ..base.errors import CommandError, print_note
 from ..base.exit_codes import ExitCode
 from ..options.declaration import Parameter
-from ..options.options import Context, DocumentFormat, Kubeconfig, Namespace
+from ..options.options import Context, DocumentFormat, Kubeconfig, Namespace, ResultFormat
 from ..output.log_records import show_warnings
 from ..output.output import print_documents
 from ..submission.parameter_options import add_parameter_options, read_parameter_values
@@ -57,6 +57,9 @@ spark-operator submit report.py --image spark:4.3.0 --follow -- --day 2026-01-31
 # Write the arguments without -- if none of them begins with a hyphen
 spark-operator submit report.py 2026-01-31 eu --image spark:4.3.0
 
+# Submit a script, and get the name of the application in a shell script
+name=$(spark-operator submit report.py --image spark:4.3.0 -o name)
+
 # Submit a manifest under another name and with other values
 spark-operator submit pi.yaml --name pi-large --executor-instances 10 --conf spark.ui.port=4050
 
@@ -92,6 +95,9 @@ def run(
         bool, Parameter("-f --follow", "wait until the application ends, and print the driver's log")
     ] = False,
     timeout: Timeout = None,
+    output: Annotated[
+        ResultFormat, Parameter("-o --output text|name", "text, or only the name of the application, for scripts")
+    ] = ResultFormat.TEXT,
     api_version: ApiVersion = None,
     upload_to: UploadTo = None,
     download_from: DownloadFrom = None,
@@ -108,12 +114,13 @@ def run(
     The options override the fields of the manifest; only --keep-failed-driver does not. The options have the same names
     as the parameters of Airflow's SparkApplicationOperator. Two names differ: --queue is kueue_queue there, and
     --priority is kueue_priority. Local files of a program become a ConfigMap of the application; large and binary files
-    are uploaded to --upload-to. The application continues if the command is interrupted.
+    are uploaded to --upload-to. The application continues if the command is interrupted. After a success, the driver
+    pod is deleted, and its log with it; --keep-driver keeps it.
     """
     if timeout is not None and not (wait or follow):
         raise CommandError("--timeout needs --wait or --follow", ExitCode.INVALID)
-    if dry_run and (wait or follow):
-        raise CommandError("--dry-run creates nothing: leave out --wait and --follow", ExitCode.INVALID)
+    if dry_run and (wait or follow or output is ResultFormat.NAME):
+        raise CommandError("--dry-run creates nothing: leave out --wait, --follow and -o name", ExitCode.INVALID)
     show_warnings()
     values = read_parameter_values(parameters)
     request = Request(
@@ -131,7 +138,7 @@ def run(
     limit = parse_duration(timeout) if timeout is not None else None
     waiting = Wait(limit=limit, with_log=follow) if wait or follow else None
     access = ClusterAccess(kubeconfig=kubeconfig, context=context, namespace=namespace)
-    action = _Action(dry_run, replace, waiting)
+    action = _Action(dry_run, replace, waiting, only_name=output is ResultFormat.NAME)
     return run_with_client(access, lambda client: _submit(client, document, namespace, action))
 
 
@@ -143,6 +150,7 @@ class _Action:
     is_dry: bool
     replaces: bool
     waiting: Wait | None
+    only_name: bool
 
 
 async def _submit(client: KubeClient, document: JsonObject, namespace: str | None, action: _Action) -> ExitCode:
@@ -162,8 +170,9 @@ async def _submit(client: KubeClient, document: JsonObject, namespace: str | Non
             reference, done = (await submit(client, document, namespace)).reference, "created"
     except NameTaken as error:
         raise CommandError(describe_taken_name(error), ExitCode.API_FAILED) from None
+    if action.only_name or action.waiting is None:
+        print(format_name(reference), *([] if action.only_name else [done]), flush=True)
     if action.waiting is None:
-        print(f"{format_name(reference)} {done}")
         return ExitCode.SUCCESS
     print_note(f"{reference} {'submitted' if present is None else done}")
     return await wait_and_report(client, reference, action.waiting)

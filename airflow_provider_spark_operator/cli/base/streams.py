@@ -91,13 +91,14 @@ def escape_controls(text: str) -> str:
 
 
 def paint(text: str, style: str, stream: TextIO) -> str:
-    """Return a text for a stream: in a style if the stream is a terminal and NO_COLOR is not set.
+    """Return a text for a stream: in a style if the stream is a terminal or FORCE_COLOR is set, and NO_COLOR is not.
 
     Args:
         text: The text.
         style: `bold`, `dim`, `red`, `green`, `yellow`, or empty for no style.
         stream: The stream to which the text is written.
     """
-    if not style or not text or os.environ.get("NO_COLOR") or not stream.isatty():
+    is_coloured = stream.isatty() or os.environ.get("FORCE_COLOR")
+    if not style or not text or os.environ.get("NO_COLOR") or not is_coloured:
         return text
     return f"\033[{_STYLES[style]}m{text}\033[0m"

@@ -65,7 +65,8 @@ def compose_local_application(file: str, arguments: Sequence[str], values: Mappi
 def _compose_script(file: str, arguments: Sequence[str], values: Mapping[str, Any]) -> JsonObject:
     script = Path(file)
     if not script.is_file():
-        raise CommandError(f"{file}: could not read the script: it is not a file", ExitCode.INVALID)
+        problem = "it is not a file" if script.exists() else "it does not exist"
+        raise CommandError(f"{file}: could not read the script: {problem}", ExitCode.INVALID)
     defaults: dict[str, Any] = {
         "py_file": _locate(file),
         "arguments": list(arguments),

@@ -1,5 +1,7 @@
 """`spark-operator local up`: run a local cluster in the foreground."""
 
+import shlex
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,7 +12,7 @@ from local_kubernetes.kubeconfig import UnusableKubeconfig, check_kubeconfig, pu
 from local_kubernetes.kubelet.node.images import ImageRule
 
 from ...local.cluster import run_cluster
-from ..base.errors import CommandError
+from ..base.errors import CommandError, print_note
 from ..base.exit_codes import ExitCode
 from ..base.signals import run_until_signal
 from ..options.declaration import Parameter
@@ -95,6 +97,7 @@ async def _up(options: _Options) -> ExitCode:
         ) as cluster:
             with publish_kubeconfig(cluster.kubeconfig, options.kubeconfig, _COMMAND) as path:
                 print(f"ready kubeconfig={path}", flush=True)
+                _explain(path)
                 await cluster.controller
     except UnusableKubeconfig as error:
         raise CommandError(f"--kubeconfig {error}", ExitCode.INVALID) from None
@@ -103,3 +106,9 @@ async def _up(options: _Options) -> ExitCode:
     except LocalClusterError as error:
         raise CommandError(str(error), ExitCode.INFRASTRUCTURE_FAILED) from None
     return ExitCode.SUCCESS
+
+
+def _explain(kubeconfig: Path) -> None:
+    if sys.stderr.isatty():
+        setting = shlex.quote(f"KUBECONFIG={kubeconfig.absolute()}")
+        print_note(f"to use the cluster in another terminal, run `export {setting}` there. Ctrl+C stops the cluster")

@@ -151,6 +151,13 @@ class DocumentFormat(StrEnum):
 DocumentOutput: TypeAlias = Annotated[DocumentFormat, Parameter("-o --output yaml|json", "format of the output")]
 
 
+class ResultFormat(StrEnum):
+    """How the result of a change is printed."""
+
+    TEXT = "text"
+    NAME = "name"
+
+
 class ReportFormat(StrEnum):
     """The formats of verbs that print lines for people, or the same for programs."""
 

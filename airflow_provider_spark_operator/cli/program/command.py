@@ -44,8 +44,7 @@ def _run_and_report(words: Sequence[str]) -> ExitCode:
         print_error(str(error))
         return error.exit_code
     except (ConfigurationError, InvalidResource) as error:
-        hint = ", or start a local cluster: `spark-operator local up` prints the path of its kubeconfig"
-        print_error(f"{error}{hint if isinstance(error, NoClusterConfigured) else ''}")
+        print_error(f"{error}{_suggest_local_cluster() if isinstance(error, NoClusterConfigured) else ''}")
         return ExitCode.INVALID
     except KubeError as error:
         print_error(str(error))
@@ -62,6 +61,15 @@ def _run_and_report(words: Sequence[str]) -> ExitCode:
         traceback.print_exc()
         print_error(f"internal error: {defect}. Report this error with the traceback above")
         return ExitCode.INFRASTRUCTURE_FAILED
+
+
+def _suggest_local_cluster() -> str:
+    from ..options.options import LOCAL_HOME  # noqa: PLC0415 - no other command of the program itself needs it
+
+    here = Path(LOCAL_HOME, "kubeconfig")
+    if here.is_file():
+        return f". A local cluster is in this folder: run `export KUBECONFIG=$PWD/{here}`"
+    return ", or start a local cluster: `spark-operator local up` prints the path of its kubeconfig"
 
 
 def _has_working_directory() -> bool:

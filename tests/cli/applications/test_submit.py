@@ -73,6 +73,13 @@ def test_list_of_two_applications_is_refused(folder: Path, capsys: pytest.Captur
     assert "contains 2 manifests; it must contain one SparkApplication" in capsys.readouterr().err
 
 
+@pytest.mark.usefixtures("folder", "scripted_cluster")
+@pytest.mark.parametrize("options", [[], ["--wait"]], ids=["created", "waited"])
+def test_name_alone_is_printed_for_scripts(capsys: pytest.CaptureFixture[str], options: list[str]) -> None:
+    assert main(["submit", "pi.yaml", "-o", "name", *options]) == ExitCode.SUCCESS
+    assert capsys.readouterr().out == "sparkapplication.spark.apache.org/pi\n"
+
+
 @pytest.mark.usefixtures("folder")
 def test_manifest_is_submitted(scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["submit", "pi.yaml"]) == ExitCode.SUCCESS
@@ -220,7 +227,7 @@ def test_dry_run_reports_what_prevents_the_submission(
     assert main(["submit", "pi.yaml", "--dry-run"]) == ExitCode.API_FAILED
     assert "SparkApplication jobs/pi already exists" in capsys.readouterr().err
     assert main(["submit", "pi.yaml", "--dry-run", "--wait"]) == ExitCode.INVALID
-    assert "--dry-run creates nothing: leave out --wait and --follow" in capsys.readouterr().err
+    assert "--dry-run creates nothing: leave out --wait, --follow and -o name" in capsys.readouterr().err
 
 
 @pytest.mark.usefixtures("folder")

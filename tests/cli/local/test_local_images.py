@@ -51,6 +51,12 @@ def test_invalid_image_rule_is_refused(rule: str, capsys: pytest.CaptureFixture[
     )
 
 
+def test_rule_with_a_tag_is_refused_because_rules_apply_to_all_tags(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["local", "images", "--image", "localhost:5000/shell=process"]) == ExitCode.SUCCESS
+    assert main(["local", "images", "--image", "shell:1=process"]) == ExitCode.INVALID
+    assert "'shell:1=process': a rule applies to all tags, so leave out the tag" in capsys.readouterr().err
+
+
 async def test_run_accepts_image_rules(tmp_path: Path) -> None:
     path = write(tmp_path, "echo it runs", "registry.example/tools/shell:1")
 

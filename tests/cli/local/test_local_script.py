@@ -88,7 +88,7 @@ def test_invalid_memory_is_reported() -> None:
 
 def test_missing_script_is_reported(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["local", "run", "gone.py"]) == ExitCode.INVALID
-    assert capsys.readouterr().err == "spark-operator: error: gone.py: could not read the script: it is not a file\n"
+    assert capsys.readouterr().err == "spark-operator: error: gone.py: could not read the script: it does not exist\n"
 
 
 @pytest.mark.parametrize("prefix", ["", "file:"])

@@ -177,6 +177,19 @@ def test_deleted_working_directory_is_reported(
     )
 
 
+def test_local_cluster_of_the_folder_is_named_if_no_cluster_is_configured(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("KUBECONFIG", "KUBERNETES_SERVICE_HOST"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / ".spark-local").mkdir()
+    (tmp_path / ".spark-local" / "kubeconfig").touch()
+    assert main(["list"]) == ExitCode.INVALID
+    assert "is in this folder: run `export KUBECONFIG=$PWD/.spark-local/kubeconfig`" in capsys.readouterr().err
+
+
 def test_user_without_name_and_home_gets_a_sentence(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -263,12 +276,17 @@ def test_invalid_application_is_refused_before_a_cluster_starts(
     assert f"{path}: {sentence}" in capsys.readouterr().err
 
 
-def test_errors_are_coloured_only_on_a_terminal(
+def test_errors_are_coloured_on_a_terminal_or_on_request(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.delenv("NO_COLOR", raising=False)
+    for name in ("NO_COLOR", "FORCE_COLOR"):
+        monkeypatch.delenv(name, raising=False)
     main(["crds", "--kind", "x"])
     assert "\033" not in capsys.readouterr().err
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    main(["crds", "--kind", "x"])
+    assert "\033[31merror:" in capsys.readouterr().err
+    monkeypatch.delenv("FORCE_COLOR")
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
     main(["crds", "--kind", "x"])
     assert re.search(r"\033\[31merror:\033\[0m --kind x", capsys.readouterr().err)

@@ -85,4 +85,5 @@ def _print_paragraphs(findings: Sequence[Finding]) -> None:
 
 
 def _wrap(text: str, width: int, indent: str) -> list[str]:
-    return textwrap.wrap(clean_cell(text), width, initial_indent=indent, subsequent_indent=indent)
+    text = clean_cell(text)
+    return textwrap.wrap(text, width, initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False)

@@ -51,6 +51,8 @@ def parse_rule(text: str, runtimes: Sequence[Runtime] = (HOST,)) -> ImageRule:
     known = {runtime.name: runtime for runtime in runtimes}
     if not equals or not pattern or name not in known:
         raise ValueError(f"invalid rule {text!r}: give PATTERN=RUNTIME with one of the runtimes {', '.join(known)}")
+    if _strip_tag(pattern) != pattern:
+        raise ValueError(f"invalid rule {text!r}: a rule applies to all tags, so leave out the tag of the image")
     return ImageRule(pattern, known[name])
 
 
