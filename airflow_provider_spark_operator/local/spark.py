@@ -4,11 +4,13 @@ All pods have the same address, so the driver gets free ports instead of the con
 and the certificate of the API are on its command line, which overrides its properties file.
 """
 
+import logging
 import shlex
 import shutil
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from local_kubernetes.kubelet.node.access import ApiAccess
@@ -21,6 +23,8 @@ from .driver_properties import read_driver_properties, write_properties
 from .java import Java
 from .programs import MASTER, DaemonProgram
 from .software import SparkInstallation
+
+logger = logging.getLogger(__name__)
 
 IMAGE_HOME = "/opt/spark"
 WORK_FOLDER = "/opt/spark/work-dir"
@@ -350,4 +354,10 @@ def _find_python(wanted: str | None, environment: Mapping[str, str]) -> str:
         found = shutil.which(wanted, path=environment.get("PATH"))
         if found:
             return found
+        _warn_about_missing_python(wanted)
     return sys.executable
+
+
+@cache  # the driver and each executor want the same one
+def _warn_about_missing_python(wanted: str) -> None:
+    logger.warning("this machine has no Python %s: %s runs instead, with its packages", wanted, sys.executable)

@@ -211,6 +211,13 @@ def test_python_defaults_to_the_running_interpreter(wanted: str | None) -> None:
     assert build_environment(SPARK, {"PYSPARK_PYTHON": "/bin/sh"})["PYSPARK_PYTHON"] == "/bin/sh"
 
 
+def test_missing_python_is_reported_once(caplog: pytest.LogCaptureFixture) -> None:
+    for _ in range(2):
+        build_environment(SPARK, {"PYSPARK_PYTHON": "./environment/bin/python"})
+    message = f"this machine has no Python ./environment/bin/python: {sys.executable} runs instead, with its packages"
+    assert caplog.messages == [message]
+
+
 def test_python_path_of_the_pod_comes_first() -> None:
     assert build_environment(SPARK, {"PYTHONPATH": "/mine"})["PYTHONPATH"] == "/mine:/site-packages"
 

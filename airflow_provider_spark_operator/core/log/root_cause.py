@@ -83,7 +83,10 @@ def advise_on_cause(cause: str) -> str:
     if missing is None:
         return ""
     package = missing[1].partition(".")[0]
-    return f"add {package} to the image, to spark.archives or to py_files, see the guide on Python dependencies"
+    return (
+        f"install {package} with pip on the local cluster, or add it to the image, to spark.archives or to py_files on "
+        "another one, see the guide on Python dependencies"
+    )
 
 
 class _Weight(IntEnum):

@@ -270,7 +270,8 @@ def test_missing_python_module_is_followed_by_advice() -> None:
     verdict = Verdict(Outcome.FAILED, FailureKind.APPLICATION, True, DRIVER_FAILED, "Failed: it ended.")
     cause = "PythonException: Traceback; caused by: ModuleNotFoundError: No module named 'sklearn.tree'"
     assert describe_failure(verdict, Evidence(REFERENCE, cause=cause)) == (
-        f"SparkApplication jobs/pi failed: {cause}; add sklearn to the image, to spark.archives or to py_files, see "
+        f"SparkApplication jobs/pi failed: {cause}; install sklearn with pip on the local cluster, or add it to the "
+        "image, to spark.archives or to py_files on another one, see "
         "the guide on Python dependencies; state Failed: it ended"
     )
 
