@@ -59,5 +59,5 @@ def test_cause_from_long_line_is_truncated() -> None:
     ],
 )
 def test_advice_names_the_missing_package(cause: str, package: str | None) -> None:
-    assert advise_on_cause(cause).startswith(f"add {package} to the image" if package else "")
+    assert advise_on_cause(cause).startswith(f"install {package} with pip" if package else "")
     assert bool(advise_on_cause(cause)) is (package is not None)
