@@ -43,7 +43,7 @@ AIRFLOW_PYTHON ?= $(shell for p in python3.12 python3.11 python3; do $$p -c '$(o
 .PHONY: help demo dist installation test coverage check prose format spark-submit test-spark-submit e2e e2e-kueue airflow airflow-versions faults charts contract kueue traces reliability docs site bench clean
 
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z0-9. -]+:.*## / {split($$1, names, " "); printf "  %-12s %s\n", names[1], $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9. -]+:.*## / {split($$1, names, " "); printf "  %-17s %s\n", names[1], $$2}' $(MAKEFILE_LIST)
 
 .venv: $(stamp) ## Create the virtual environment from the pinned requirement files
 
@@ -53,8 +53,8 @@ $(stamp): requirements/build.txt requirements/dev.txt requirements/clouds.txt py
 	@rm -rf .venv && $(PYTHON) -m venv .venv
 	@echo "==> .venv: installing the build tools"
 	@$(bin)/python -m pip install --quiet --disable-pip-version-check --no-cache-dir --no-deps --only-binary :all: --require-hashes -r requirements/build.txt
-	@echo "==> .venv: installing Airflow, Spark, Java and the test tools (about 2 minutes)"
-	@$(bin)/python -m pip install --quiet --disable-pip-version-check --no-cache-dir --no-deps --no-build-isolation --require-hashes -r requirements/dev.txt -r requirements/clouds.txt
+	@echo "==> .venv: installing Airflow, Spark, Java and the test tools (1.8 GB, 2 to 5 minutes)"
+	@$(bin)/python -m pip install $$([ -t 2 ] || echo --quiet) --disable-pip-version-check --no-cache-dir --no-deps --no-build-isolation --require-hashes -r requirements/dev.txt -r requirements/clouds.txt
 	@echo "==> .venv: installing the two packages of this repository"
 	@$(bin)/python -m pip install --quiet --disable-pip-version-check --no-cache-dir --no-deps --no-build-isolation --editable packages/local-kubernetes --editable .
 	@echo "==> .venv: archiving the classes of Spark, so that it starts faster (about a minute)"

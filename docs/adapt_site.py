@@ -22,6 +22,7 @@ _BOOSTS: Final = {
     "get-started": 4.0,
     "guides": 2.0,
     "troubleshooting.md": 3.0,
+    "architecture.md": 0.25,
     "migration": 0.5,
     "internals": 0.25,
     "decisions": 0.25,

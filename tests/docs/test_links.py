@@ -46,3 +46,9 @@ def test_every_page_is_in_the_navigation() -> None:
 
 def test_readme_is_short() -> None:
     assert len((REPOSITORY / "README.md").read_text().splitlines()) <= README_LINES
+
+
+def test_index_of_guides_lists_them_in_the_order_of_the_navigation() -> None:
+    navigation = re.findall(r"^ {10}- guides/(.*)$", (REPOSITORY / "mkdocs.yml").read_text(), re.MULTILINE)
+    index = (REPOSITORY / "docs" / "guides" / "README.md").read_text()
+    assert re.findall(r"^- \[.*\]\((.*)\)$", index, re.MULTILINE) == navigation

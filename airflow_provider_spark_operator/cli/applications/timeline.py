@@ -62,7 +62,7 @@ def run(
         if timeline.has_lost_executors:
             print_note(
                 "the executors are not known: no pod or Event shows them. Spark deletes the pods of its executors when "
-                "the application ends"
+                "the application ends. Set spark.kubernetes.executor.podNamePrefix to find their Events"
             )
         for error in snapshot.refusals:
             print_error(str(error))
