@@ -1,11 +1,14 @@
 """`spark-operator status`: the state of an application in one line, and the verdict."""
 
+from dataclasses import replace
+from typing import Final
+
 from ...core.kubernetes.names import ROLE_DRIVER
 from ...core.kubernetes.pods import get_status, is_pending
 from ...core.kubernetes.times import format_duration
 from ...core.report.executors import select_pods
 from ...core.report.summary import ApplicationSummary, summarize
-from ...core.states.reasons import DRIVER_START_TIMED_OUT
+from ...core.states.reasons import DRIVER_FAILED, DRIVER_START_TIMED_OUT, EXECUTORS_START_TIMED_OUT
 from ...core.verdict.driver_facts import has_more_facts, read_name
 from ...core.verdict.verdict import Outcome, Verdict
 from ...follow.access.events import list_stops, list_warnings
@@ -23,6 +26,9 @@ from ..base.program_name import format_command
 from ..options.options import TEXT, ApplicationName, Context, Kubeconfig, Namespace, TextOutput
 from ..output.output import clean_cell, print_resource
 from ..views.application_columns import describe_executors, describe_message, describe_outcome, describe_state
+
+# The reasons of failures whose cause the status may lack.
+_EXPLAINED: Final = frozenset({DRIVER_FAILED, DRIVER_START_TIMED_OUT, EXECUTORS_START_TIMED_OUT})
 
 EXAMPLES = """
 # The state of an application in the current namespace
@@ -69,12 +75,13 @@ async def _show(client: KubeClient, name: str) -> ExitCode:
         if is_pending(get_status(pod)):
             events += await list_warnings(client, namespace, read_name(pod))
     summary = summarize(snapshot.resource, client.get_time(), snapshot.pods, events)
+    summary = replace(summary, verdict=await _judge(client, snapshot, summary.verdict))
     print(clean_cell(_describe(summary)))
     resume = f"run {format_command('resume', snapshot.reference.name, snapshot.reference.namespace)}"
     wait = await describe_wait(client, snapshot.reference, snapshot.resource, resume)
     if wait is not None:
         print(f"Waiting: {clean_cell(wait)}")
-    verdict = await _judge(client, snapshot, summary.verdict)
+    verdict = summary.verdict
     if text := describe_message(summary) if verdict.outcome is Outcome.WAITING else verdict.sentence:
         print(clean_cell(text))
     for error in snapshot.refusals:
@@ -83,8 +90,8 @@ async def _show(client: KubeClient, name: str) -> ExitCode:
 
 
 async def _judge(client: KubeClient, snapshot: Snapshot, reported: Verdict) -> Verdict:
-    """Return the reported verdict, or one with the cause that only Events show."""
-    if reported.reason != DRIVER_START_TIMED_OUT:
+    """Return the reported verdict, or one with the cause that only Events or the driver's log show."""
+    if reported.reason not in _EXPLAINED:
         return reported
     seen = await find_final_progress_with_pods(client, snapshot.reference, snapshot.resource)
     if seen is None:

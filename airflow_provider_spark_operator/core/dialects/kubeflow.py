@@ -85,6 +85,7 @@ _SETTINGS: Final = SettingNames(
     template="spec.driver.template or spec.driver.sidecars",
     account="spec.driver.serviceAccount",
     placement="spec.nodeSelector, spec.driver.nodeSelector or spec.driver.affinity",
+    limit="spec.driver.coreLimit",
 )
 _EXECUTOR_STATES: Final[Mapping[str, ExecutorState]] = {
     "PENDING": ExecutorState.PENDING,

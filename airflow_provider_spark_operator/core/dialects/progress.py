@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
+from typing import Self
 
 from ..states.reasons import DRIVER_INTERRUPTED, SPEC_UNBUILDABLE, SPEC_UNSUPPORTED
 from ..states.states import INITIALIZING, RUNNING, STARTING, STOPPING, ApplicationState, SuspendReason
@@ -47,6 +48,7 @@ class SettingNames:
         template: Pod template of the driver.
         account: Service account of the driver.
         placement: Settings that restrict the nodes of the driver.
+        limit: CPU limit of the driver.
     """
 
     memory: str = "spark.driver.memory or spark.driver.memoryOverhead"
@@ -58,6 +60,13 @@ class SettingNames:
     template: str = "spec.driverSpec.podTemplateSpec"
     account: str = "spark.kubernetes.authenticate.driver.serviceAccountName"
     placement: str = "spark.kubernetes.driver.node.selector.* or spec.driverSpec.podTemplateSpec"
+    limit: str = "spark.kubernetes.driver.limit.cores"
+
+    @property
+    def of_executors(self) -> Self:
+        """The settings of executors in place of those of the driver, as far as both have the same names."""
+        names = {key: getattr(self, key).replace("driver", "executor") for key in ("size", "account", "limit")}
+        return replace(self, **names)
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ from enum import IntEnum
 from typing import Final
 
 from .driver_log import clean_line, strip_controls
+from .executor_refusals import ExecutorRefusals
 
 # A line may have 64 KiB. Messages show less.
 _LOOKED_AT: Final = 1000
@@ -148,10 +149,13 @@ class RootCause:
         self._jvm_failed = False  # whether the next line says why the JVM could not start
         self._jar: str | None = None
         self._lost: dict[str, str] = {}
+        self._refusals = ExecutorRefusals()
 
     def add(self, line: str) -> None:
         """Add the next line."""
         line = strip_controls(line[:_LOOKED_AT]).rstrip()
+        if not self._refusals.ended_driver:
+            self._refusals.add(line)
         if line.startswith(_GROUP):
             self._begin_traceback()
             self._in_group = True
@@ -163,8 +167,19 @@ class RootCause:
             self._add_line(line)
 
     @property
+    def refusal(self) -> str | None:
+        """The sentence about the executors that the API rejects; None if it rejected none, or if one has started since.
+
+        The rejection is the cause of the failure only if `sentence` is the same.
+        """
+        return clean_line(self._refusals.latest, longest=_LONGEST) if self._refusals.latest else None
+
+    @property
     def sentence(self) -> str | None:
         """The cause on one line of at most 500 characters; None if the log contains no cause."""
+        # Executors that crashed count as failures too.
+        if self._refusals.ended_driver and not self._lost:
+            return self.refusal
         if not self._found:
             return None
         cause = self._found[max(self._found)].sentence

@@ -31,7 +31,7 @@ class ExecutorNumbers:
             return ""
         if self.starting:
             return f"the driver runs, and {self.starting} {'is' if self.starting == 1 else 'are'} starting"
-        return "the driver runs, and has requested none yet or released all"
+        return "the driver runs, but no executor runs or is starting"
 
     def __str__(self) -> str:
         """Return `<running>/<wanted>`, with `?` for an unknown number."""

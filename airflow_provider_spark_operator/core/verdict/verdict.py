@@ -161,6 +161,7 @@ _MISSING_KINDS: Final[Mapping[str, str]] = {
     "persistentvolumeclaim": "PersistentVolumeClaim",
 }
 _MISSING: Final = re.compile(rf'\b({"|".join(_MISSING_KINDS)}) "([^"\s]{{1,253}})" not found', re.IGNORECASE)
+_NO_LIMIT: Final = re.compile(r"\bmust specify [\w./,-]*\blimits\.cpu\b")
 _FIX_REFERENCES: Final = "create or fix the objects that the container refers to"
 _MOUNT_FAILURES: Final = ("FailedMount: ", "FailedAttachVolume: ")
 # Advice for the reasons in a message of the scheduler.
@@ -230,10 +231,17 @@ def _explain_refusal(stop: StateEntry, settings: SettingNames) -> _Cause:
     description = stop.message or "the driver's resources could not be created"
     if stop.reason == reasons.SPEC_UNBUILDABLE:
         return _Cause(FailureKind.SCHEDULING, False, reasons.SPEC_UNBUILDABLE, description)
-    advice = advise_on_missing_object(description, settings)
-    if not advice and "exceeded quota" in description:
-        advice = f"reduce the requests ({settings.size}), or raise the ResourceQuota of the namespace"
+    advice = advise_on_refusal(description, settings)
     return _Cause(FailureKind.SCHEDULING, True, reasons.SCHEDULING_FAILED, description, advice)
+
+
+def advise_on_refusal(message: str, settings: SettingNames) -> str:
+    """Return what to do about a pod that the API rejected with this message; empty if nothing is known."""
+    if "exceeded quota" in message:
+        return f"reduce the requests ({settings.size}), or raise the ResourceQuota of the namespace"
+    if _NO_LIMIT.search(message):
+        return f"set {settings.limit}, because a ResourceQuota of the namespace limits limits.cpu"
+    return advise_on_missing_object(message, settings)
 
 
 def advise_on_missing_object(message: str, settings: SettingNames) -> str:

@@ -11,6 +11,7 @@ from ...core.kubernetes.pods import read_deletion_deadline
 from ...core.states.reasons import DRIVER_FAILED
 from ...core.states.states import ApplicationState
 from ...core.verdict.driver_facts import add_driver_facts, has_more_facts
+from ...core.verdict.executor_refusal import blame_refusal
 from ...core.verdict.unread_end import confirm_end
 from ...core.verdict.verdict import Outcome, Verdict, judge_progress
 from ...kube.client import KubeClient
@@ -125,6 +126,7 @@ def judge_end(seen: Progress, evidence: Evidence, executors: Iterable[ExecutorEn
     if is_deleted_driver:
         seen = with_driver_deleted(seen)
     verdict = judge_progress(seen, evidence.events)
+    verdict = blame_refusal(verdict, evidence.cause, evidence.refusal, seen.settings)
     if verdict.outcome is Outcome.FAILED and any(one.out_of_memory for one in executors):
         verdict = replace(verdict, out_of_memory=(*verdict.out_of_memory, "executor"))
     return verdict

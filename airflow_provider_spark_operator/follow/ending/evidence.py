@@ -42,6 +42,7 @@ class Evidence:
     Attributes:
         reference: The application.
         cause: The cause that the driver's log names, see `RootCause`. None if it names no cause.
+        refusal: The latest executor that the API rejected according to the log, see `RootCause`. None if there is none.
         log_lines: The last informative lines of the driver's log, see `LastLines`.
         events: The latest warnings about the application and its driver, `<reason>: <message>`, oldest first.
         container_reason: Why the driver container ended or waits, for example `OOMKilled` or `ImagePullBackOff`.
@@ -54,6 +55,7 @@ class Evidence:
 
     reference: ApplicationReference
     cause: str | None = None
+    refusal: str | None = None
     log_lines: tuple[str, ...] = ()
     events: tuple[str, ...] = ()
     container_reason: str | None = None
@@ -95,7 +97,7 @@ async def gather_evidence(
         since = begin.replace(microsecond=0) if begin else None  # Events have whole seconds
     # The requests run at the same time, because a task waits for the result.
     (cause, lines, unread), events, deleted = await asyncio.gather(
-        _read_last_lines(client, reference.namespace, pod),
+        read_log_end(client, reference.namespace, pod),
         read_warnings(client, reference, *uids, since=since, deleted_driver=deleted_driver)
         if with_events
         else _skip_events(),
@@ -105,7 +107,8 @@ async def gather_evidence(
         lines, problem, unread = kept, None, None
     return Evidence(
         reference,
-        cause=cause,
+        cause=cause.sentence,
+        refusal=cause.refusal,
         log_lines=lines,
         events=events,
         container_reason=(container.reason or None) if container else None,
@@ -141,13 +144,13 @@ def _format_section(title: str, lines: Iterable[str]) -> str:
     return "\n".join([title, *(f"  {line}" for line in lines)])
 
 
-async def _read_last_lines(
+async def read_log_end(
     client: KubeClient, namespace: str, pod: JsonObject | None
-) -> tuple[str | None, tuple[str, ...], str | None]:
+) -> tuple[RootCause, tuple[str, ...], str | None]:
     """Read the cause in the driver's log, the last lines, and the reason why the log could not be read."""
-    if pod is None:
-        return None, (), None
     last, cause = LastLines(), RootCause()
+    if pod is None:
+        return cause, (), None
     try:
         stream = client.logs(
             namespace,
@@ -161,8 +164,8 @@ async def _read_last_lines(
                 last.add(line)
                 cause.add(line)
     except KubeError as error:
-        return None, (), str(error)
-    return cause.sentence, last.lines, None
+        return RootCause(), (), str(error)
+    return cause, last.lines, None
 
 
 async def _skip_events() -> tuple[str, ...]:

@@ -101,6 +101,11 @@ class DriverLog:
         return self._cause.sentence
 
     @property
+    def refusal(self) -> str | None:
+        """The latest executor that the API rejected according to the log, as far as it was read."""
+        return self._cause.refusal
+
+    @property
     def is_whole(self) -> bool:
         """Whether the log was read from its first line to its end."""
         return self._from_start and self._position.whole

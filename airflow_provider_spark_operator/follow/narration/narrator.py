@@ -8,12 +8,13 @@ from datetime import datetime
 from typing import Any, Self
 
 from ...core.dialects.dialect import dialect_of
-from ...core.dialects.progress import Phase, Progress, StateEntry
+from ...core.dialects.progress import Phase, Progress, SettingNames, StateEntry
 from ...core.kubernetes.names import ROLE_EXECUTOR
 from ...core.kubernetes.pods import get_status
 from ...core.lifecycle.executor_obstacles import describe_executor_wait
 from ...core.log.driver_log import clean_line
 from ...core.log.line_levels import LineLevels
+from ...core.verdict.executor_refusal import describe_refusal
 from ...core.verdict.obstacles import describe_pod_wait
 from ...kube.backoff import Backoff
 from ...kube.client import KubeClient
@@ -71,6 +72,7 @@ class Narrator:
         self._blocked: set[str] = set()  # the uids of executor pods
         self._executors_wait: str | None = None
         self._attempt = -1
+        self._settings = SettingNames()
         self._executors: asyncio.Task[None] | None = None
 
     async def __aenter__(self) -> Self:
@@ -95,6 +97,11 @@ class Narrator:
         return self._driver.cause if self._driver is not None else None
 
     @property
+    def refusal(self) -> str | None:
+        """The latest executor that the API rejected according to the driver's log, as far as it was streamed."""
+        return self._driver.refusal if self._driver is not None else None
+
+    @property
     def has_whole_log(self) -> bool:
         """Whether the driver's log was streamed from its first line to its end."""
         return self._driver is not None and self._driver.is_whole
@@ -106,6 +113,7 @@ class Narrator:
             self._shown = {(state, time) for state, time in self._shown if time is not None}
         entries = _list_entries(seen)
         self._record_times(entries)
+        self._settings = seen.settings
         new = [entry for entry in entries if (entry.state, entry.time) not in self._shown]
         self._shown |= {(entry.state, entry.time) for entry in new}
         await self._keep_up_with_driver(seen, resource)
@@ -225,6 +233,8 @@ class Narrator:
             pod = pending[0]
             warnings = await read_warnings(self._client, self._reference, pod["metadata"]["uid"])
             why = describe_pod_wait(f"executor {pod['metadata']['name']}", pod, warnings)
+        if why is None and self.refusal is not None:
+            why = describe_refusal(self.refusal, self._settings)
         if why is not None and why != self._executors_wait:
             self._sink.show_obstacle(f"{self._reference}: {clean_line(why)}")
         self._executors_wait = self._situation.obstacle = why

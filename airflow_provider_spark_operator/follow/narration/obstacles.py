@@ -9,12 +9,14 @@ from math import inf
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from ...core.dialects.dialect import read_progress
+from ...core.dialects.dialect import dialect_of, read_progress
 from ...core.dialects.progress import Phase, Progress
+from ...core.kubernetes.json_object import JsonObject
 from ...core.kubernetes.names import ROLE_DRIVER
 from ...core.kubernetes.ownership import find_owner
 from ...core.lifecycle.executor_obstacles import describe_executor_obstacle
 from ...core.log.driver_log import clean_line
+from ...core.verdict.executor_refusal import describe_refusal
 from ...core.verdict.holds import CLEAR_SUSPEND, find_held_application, find_ignored_queue, get_queue
 from ...core.verdict.obstacles import describe_driver_wait, find_missing_status, ignores_suspension, wants_suspension
 from ...kube.backoff import Backoff
@@ -22,7 +24,7 @@ from ...kube.client import KubeClient
 from ...kube.errors import Forbidden, KubeError
 from ..access.pods import find_blocked_container, list_executors_of, read_driver_pod
 from ..access.reference import ApplicationReference
-from ..ending.evidence import read_warnings
+from ..ending.evidence import read_log_end, read_warnings
 from .controllers import find_lost_controller
 from .holds import list_own_events, read_hold
 from .sink import Sink
@@ -105,18 +107,36 @@ async def describe_wait(
         return hold.describe(now)
     if seen.phase not in (Phase.WAITING, Phase.RUNNING):
         return None
-    driver: Mapping[str, Any] | None = None
+    driver: JsonObject | None = None
     why = None
     with suppress(Forbidden):
         driver = await read_driver_pod(client, reference)
         if seen.phase is Phase.RUNNING:
-            executors = [] if driver is None else await list_executors_of(client, reference, driver)
-            why = describe_executor_obstacle(executors)
+            why = await _find_executor_wait(client, reference, seen, resource, driver)
         elif driver is not None or seen.driver_expected or not resource.get("status"):
             why = await _find_driver_wait(client, reference, seen, driver)
     if why is None and driver is None and (missing := find_missing_status(resource, now)):
         why = missing.describe(now)
     return clean_line(why) if why else None
+
+
+async def _find_executor_wait(
+    client: KubeClient,
+    reference: ApplicationReference,
+    seen: Progress,
+    resource: Mapping[str, Any],
+    driver: JsonObject | None,
+) -> str | None:
+    """Describe what the executors wait for. If executors are missing, the driver's log can name the cause."""
+    if driver is None:
+        return None
+    executors = await list_executors_of(client, reference, driver)
+    wanted = dialect_of(resource.get("apiVersion")).count_wanted_executors(resource)
+    why = describe_executor_obstacle(executors)
+    if why is not None or len(executors) >= max(wanted, 1):
+        return why
+    log, _, _ = await read_log_end(client, reference.namespace, driver)
+    return describe_refusal(log.refusal, seen.settings) if log.refusal else None
 
 
 async def _find_driver_wait(

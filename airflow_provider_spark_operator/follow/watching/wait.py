@@ -316,7 +316,7 @@ async def _gather(
     found = await gather_evidence(hub.client, reference, seen, with_events=with_events)
     # A stream that began in the middle, or stopped at its limit, may have missed the cause.
     first, second = (narrator.cause, found.cause) if narrator.has_whole_log else (found.cause, narrator.cause)
-    found = dataclasses.replace(found, cause=first or second)
+    found = dataclasses.replace(found, cause=first or second, refusal=found.refusal or narrator.refusal)
     if not found.log_lines and narrator.last_lines:
         return dataclasses.replace(found, log_lines=narrator.last_lines, log_problem=None)
     if found.log_lines and not narrator.last_lines:

@@ -206,7 +206,7 @@ async def run_without_executors(application: Application) -> None:
 def test_running_application_without_executors_says_why(cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
     cluster.create("pi")
     cluster.play(run_without_executors, "pi")
-    why = "(the driver runs, and has requested none yet or released all)"
+    why = "(the driver runs, but no executor runs or is starting)"
     assert main(["status", "pi"]) == ExitCode.SUCCESS
     assert why in capsys.readouterr().out
     assert main(["describe", "pi"]) == ExitCode.SUCCESS

@@ -76,6 +76,55 @@ def test_verbs_name_the_obstacle_of_an_executor(scripted_cluster: Cluster, capsy
     assert "RunningHealthy (ImagePullBackOff)" in read(capsys, "list")
 
 
+REFUSED = (
+    "io.fabric8.kubernetes.client.KubernetesClientException: Failure executing: POST at: https://k/jobs/pods. "
+    'Message: pods "pi-exec-1" is forbidden: exceeded quota: team, requested: cpu=1. Received status: Status(code=403)'
+)
+LIMIT = "26/01/01 00:00:09 ERROR ExecutorPodsLifecycleManager: Max number of executor failures (3) reached"
+TOO_FEW = (
+    "Spark could not create executors: exceeded quota: team, requested: cpu=1; reduce the requests "
+    "(spark.executor.cores, spark.executor.memory), or raise the ResourceQuota of the namespace"
+)
+
+
+async def request_refused_executors(application: Application) -> None:
+    application.start(executors=0)
+    application.log.write(REFUSED)
+
+
+async def end_without_executors(application: Application) -> None:
+    await request_refused_executors(application)
+    application.log.write(LIMIT)
+    application.log.write('Exception in thread "main" java.lang.IllegalStateException: Spark context stopped')
+    application.fail(exit_code=11)
+
+
+def test_verbs_name_the_quota_that_rejects_executors(
+    scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]
+) -> None:
+    scripted_cluster.script = stay_submitted
+    scripted_cluster.create("pi")
+    scripted_cluster.play(request_refused_executors)
+    for verb in ("status", "describe"):
+        shown = read(capsys, verb, "pi")
+        assert f"Waiting: {TOO_FEW}" in shown
+        assert "requested none" not in shown
+
+
+def test_verbs_blame_the_quota_that_rejected_executors(
+    scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]
+) -> None:
+    scripted_cluster.script = stay_submitted
+    scripted_cluster.create("pi")
+    scripted_cluster.play(end_without_executors)
+    for verb in ("status", "describe"):
+        shown = read(capsys, verb, "pi")
+        assert "Failed (scheduling)" in shown
+        assert f"Failed: {TOO_FEW}." in shown
+    assert main(["wait", "pi"]) == ExitCode.INFRASTRUCTURE_FAILED
+    assert TOO_FEW in " ".join(capsys.readouterr().err.split())
+
+
 def claim(cluster: Cluster, renewed: datetime | None) -> None:
     """Claim the running application for a controller whose Lease was renewed at a time; None for no Lease."""
     cluster.script = stay_submitted

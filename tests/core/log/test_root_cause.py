@@ -61,3 +61,41 @@ def test_cause_from_long_line_is_truncated() -> None:
 def test_advice_names_the_missing_package(cause: str, package: str | None) -> None:
     assert advise_on_cause(cause).startswith(f"install {package} with pip" if package else "")
     assert bool(advise_on_cause(cause)) is (package is not None)
+
+
+QUOTA = BY_ID["quota that rejects the executors"]
+REJECTION = QUOTA["log"].splitlines()[1] + "\n"
+STARTED = "26/01/01 00:00:01 INFO KubernetesDriverEndpoint: Registered executor NettyRpcEndpointRef(e) with ID 1\n"
+LIMIT = "26/01/01 00:00:09 ERROR ExecutorPodsLifecycleManager: Max number of executor failures (3) reached\n"
+LOST = "The executor with id 1 exited with exit code 137(SIGKILL, possible container OOM).\n"
+
+
+@pytest.mark.parametrize(
+    ("log", "is_rejected", "is_cause"),
+    [
+        (REJECTION, True, False),
+        (REJECTION + TRACE, True, False),
+        (REJECTION + STARTED + LIMIT, False, False),
+        (STARTED + REJECTION + LIMIT + TRACE, True, True),
+        (STARTED + LOST + REJECTION + LIMIT, True, False),
+        (REJECTION + LIMIT + STARTED, True, True),
+        (LIMIT + TRACE, False, False),
+    ],
+    ids=["driver runs", "error", "started since", "ended", "executors crashed", "line after the end", "other failures"],
+)
+def test_rejected_executors_are_the_cause_only_if_spark_ended_the_driver_because_of_them(
+    log: str, is_rejected: bool, is_cause: bool
+) -> None:
+    found = RootCause()
+    for line in log.splitlines():
+        found.add(line)
+    assert (found.refusal == QUOTA["cause"], found.sentence == QUOTA["cause"]) == (is_rejected, is_cause)
+
+
+def test_rejection_without_a_known_beginning_is_shown_whole() -> None:
+    found = RootCause()
+    found.add(
+        "io.fabric8.kubernetes.client.KubernetesClientException: Failure executing: POST at: https://k/jobs/pods. "
+        'Message: admission webhook "v.x" denied the request: no.'
+    )
+    assert found.refusal == 'Spark could not create executors: admission webhook "v.x" denied the request: no'

@@ -10,7 +10,7 @@ from airflow_provider_spark_operator.core.report.executors import ExecutorNumber
     [
         (ExecutorNumbers(0, 2, 2), "the driver runs, and 2 are starting"),
         (ExecutorNumbers(0, 2, 1), "the driver runs, and 1 is starting"),
-        (ExecutorNumbers(0, 2, 0), "the driver runs, and has requested none yet or released all"),
+        (ExecutorNumbers(0, 2, 0), "the driver runs, but no executor runs or is starting"),
         (ExecutorNumbers(1, 2, 1), ""),
         (ExecutorNumbers(0, 2), ""),
         (ExecutorNumbers(None, 2), ""),

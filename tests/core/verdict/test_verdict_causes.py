@@ -4,10 +4,12 @@ from typing import Any
 
 import pytest
 
+from airflow_provider_spark_operator.core.dialects.progress import SettingNames
 from airflow_provider_spark_operator.core.lifecycle.observation import Present
 from airflow_provider_spark_operator.core.lifecycle.transitions import move
 from airflow_provider_spark_operator.core.states import reasons
 from airflow_provider_spark_operator.core.states.states import ApplicationState
+from airflow_provider_spark_operator.core.verdict.executor_refusal import blame_refusal, describe_refusal
 from airflow_provider_spark_operator.core.verdict.verdict import FailureKind
 from tests.builders import NOW, build_blocked_executor, build_container, build_driver_pod, build_pod, seconds
 from tests.core.harness import build_application_in_state, decide_once
@@ -248,8 +250,12 @@ def test_advice_for_an_unschedulable_driver_depends_on_the_reason(message: str, 
             "reduce the requests (spark.driver.cores, spark.driver.memory), "
             "or raise the ResourceQuota of the namespace",
         ),
+        (
+            'pods "pi-0-driver" is forbidden: failed quota: q: must specify limits.cpu for: spark-kubernetes-driver',
+            "set spark.kubernetes.driver.limit.cores, because a ResourceQuota of the namespace limits limits.cpu",
+        ),
     ],
-    ids=["service account", "quota"],
+    ids=["service account", "quota", "limit"],
 )
 def test_refused_driver_has_advice(message: str, advice: str) -> None:
     assert judge_stop(S.SCHEDULING_FAILURE, message).sentence == f"SchedulingFailure: {message}; {advice}."
@@ -338,3 +344,38 @@ def test_spark_submit_failure_contains_only_error_and_cause(trace: str, sentence
 def test_stack_trace_is_reduced_to_error_and_innermost_cause(trace: str, sentence: str) -> None:
     refused = judge_stop(S.SCHEDULING_FAILURE, f"Failed to request driver from scheduler backend. StackTrace: {trace}")
     assert refused.sentence == f"SchedulingFailure: Failed to request driver from scheduler backend: {sentence}."
+
+
+REFUSAL = "Spark could not create executors: exceeded quota: small, requested: cpu=9."
+
+
+@pytest.mark.parametrize(
+    ("state", "cause", "refusal", "is_blamed"),
+    [
+        (S.FAILED, REFUSAL, REFUSAL, True),
+        (S.FAILED, "ValueError: 7", REFUSAL, False),
+        (S.FAILED, None, None, False),
+        (S.EXECUTORS_START_TIMED_OUT, None, REFUSAL, True),
+        (S.EXECUTORS_START_TIMED_OUT, None, None, False),
+        (S.DRIVER_EVICTED, REFUSAL, REFUSAL, False),
+    ],
+    ids=["cause", "other cause", "no cause", "timed out", "timed out without a rejection", "evicted"],
+)
+def test_rejected_executors_are_blamed_if_nothing_else_failed(
+    state: S, cause: str | None, refusal: str | None, is_blamed: bool
+) -> None:
+    reported = judge_stop(state, "", build_pod("Failed", build_container(exit_code=1)))
+    judged = blame_refusal(reported, cause, refusal, SettingNames())
+    assert judged.sentence.startswith(f"{state}: ")
+    if is_blamed:
+        assert judged.sentence == (
+            f"{state}: Spark could not create executors: exceeded quota: small, requested: cpu=9; reduce the requests "
+            "(spark.executor.cores, spark.executor.memory), or raise the ResourceQuota of the namespace."
+        )
+        assert (judged.failure_kind, judged.reason) == (FailureKind.SCHEDULING, reasons.SCHEDULING_FAILED)
+    else:
+        assert judged == reported
+
+
+def test_unknown_rejection_has_no_advice() -> None:
+    assert describe_refusal("Spark could not create executors: no.", SettingNames()).endswith("executors: no")
