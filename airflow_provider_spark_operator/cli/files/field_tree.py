@@ -62,11 +62,6 @@ def build_kubeflow_tree() -> Field:
     return Field("object", "An application of Kubeflow's operator.", list_fields=lambda: fields)
 
 
-def find_paths(tree: Field, name: str) -> Iterator[str]:
-    """Yield the paths of all fields with this name, in upper or lower case, except those of Kubernetes types."""
-    return (path for path, _ in list_paths(tree) if path.rpartition(".")[2].lower() == name.lower())
-
-
 def list_paths(tree: Field) -> Iterator[tuple[str, Field]]:
     """Yield the path and the field of all fields, except those below Kubernetes types."""
     for name, field in tree.list_fields().items():

@@ -12,7 +12,8 @@ from ...core.dialects.kubeflow import GROUP, VERSIONS
 from ...core.kubernetes.names import DEFAULT_API_VERSION
 from ..base.errors import CommandError
 from ..base.exit_codes import ExitCode
-from ..files.field_tree import Field, build_kubeflow_tree, build_tree, find_paths, list_paths
+from ..base.program_name import get_program_name
+from ..files.field_tree import Field, build_kubeflow_tree, build_tree, list_paths
 from ..options.declaration import Parameter, VerbOption
 
 EXAMPLES = """
@@ -37,6 +38,14 @@ _KINDS = {
     "SparkCluster": ("sparkcluster", "sparkclusters"),
 }
 _WIDTH = 100
+# Words of users, and the words of fields and options for them.
+_SYNONYMS = {
+    "cpus?": "cores",
+    "num(ber)? executors|replicas": "executor instances",
+    "ram": "memory",
+    "retry|retries": "restart",
+    "time to live": "ttl",
+}
 
 
 def run(
@@ -45,7 +54,7 @@ def run(
         Parameter(
             "FIELD",
             "KIND, KIND.PATH or PATH, for example sparkapp, sparkapp.spec.sparkConf or spec.sparkConf; a PATH "
-            "without a kind is a field of SparkApplication; or a word to search for, for example memory",
+            "without a kind is a field of SparkApplication; or words to search for, for example memory",
             complete=lambda *_: [names[0] for names in _KINDS.values()],
         ),
     ],
@@ -57,13 +66,17 @@ def run(
     The command does not contact a cluster. The fields are those of `spark-operator crds`. For fields of Kubeflow's
     operator, the description names the corresponding field of spark.apache.org/v1.
 
-    A word that is not a field is searched for in the names and descriptions of fields, and in the options of `submit`.
+    If FIELD is neither a kind nor a field, the command searches the fields of SparkApplication and the options of
+    `submit`. It prints those whose name and description contain all words of FIELD. Hyphens, dots and capital letters
+    separate words.
     """
-    kind, path = _split(field)
+    given, path = _split(field)
+    kind = given or "SparkApplication"
     if kubeflow and kind != "SparkApplication":
         raise CommandError(f"{kind}: Kubeflow's operator has no such kind", ExitCode.INVALID)
     tree = build_kubeflow_tree() if kubeflow else build_tree(kind)
-    if kind == "SparkApplication" and path == [field] and field not in tree.list_fields() and _search(tree, field):
+    if not given and path[0] not in tree.list_fields():
+        _search(tree, field)
         return ExitCode.SUCCESS
     found = _find(tree, kind, path)
     print(f"KIND:     {kind}\nVERSION:  {f'{GROUP}/{VERSIONS[0]}' if kubeflow else DEFAULT_API_VERSION}\n")
@@ -77,17 +90,31 @@ def run(
     return ExitCode.SUCCESS
 
 
-def _search(tree: Field, text: str) -> bool:
-    """Print the fields and options whose name or description contains all words. Return whether there are some."""
-    words = text.lower().split()
+def _search(tree: Field, text: str) -> None:
+    """Print the fields and options whose name or description contains all words of a text.
+
+    Raises:
+        CommandError: There are none.
+    """
+    words = _normalize(text)
+    translated = words
+    for pattern, other in _SYNONYMS.items():
+        translated = re.sub(rf"\b({pattern})\b", other, translated)
 
     def contains(*texts: str) -> bool:
-        joined = " ".join(texts).lower()
-        return all(word in joined for word in words)
+        joined = " ".join((*texts, *map(_normalize, texts))).lower()
+        is_property = text.startswith("spark.") and {"spec.sparkConf", "--conf"} & {*texts}
+        return bool(is_property) or any(
+            all(word.removesuffix("s") in joined for word in each.split()) for each in (words, translated)
+        )
 
     found = [(path, inner) for path, inner in list_paths(tree) if contains(path, inner.description)]
     found.sort(key=lambda each: not contains(each[0]))
     options = [each for each in _list_submit_options() if contains(*each.opts, each.help or "")]
+    if not words or not (found or options):
+        raise CommandError(
+            f"{text!r} is not in the name or description of {_name_nearest(tree, text)}", ExitCode.INVALID
+        )
     if found:
         print("FIELDS:")
     for path, inner in found:
@@ -98,7 +125,30 @@ def _search(tree: Field, text: str) -> bool:
         print("OPTIONS of `submit`:")
     for each in options:
         print(f"  {each.usage}", _wrap(each.help or "", "    "), sep="\n")
-    return bool(found or options)
+
+
+def _normalize(text: str) -> str:
+    """Return the words of a text in lower case: `executor memory` for `--executor-memory` and `executorMemory`.
+
+    All properties of Spark begin with `spark`, but no option does.
+    """
+    return " ".join(re.sub(r"(?<=[a-z0-9])(?=[A-Z])|[-._]", " ", text.removeprefix("spark.")).lower().split())
+
+
+def _name_nearest(tree: Field, text: str) -> str:
+    """Return what was searched, with the kind, field or option whose name is the most similar to a text."""
+    paths = [path for path, _ in list_paths(tree)]
+    options = [name for each in _list_submit_options() for name in each.opts]
+    known = {name: names[0] for names in _KINDS.values() for name in names}
+    known |= {name.strip("-"): name for name in options}
+    known |= {each.lower(): path for path in paths for each in (path.rpartition(".")[2], path, f"sparkapp.{path}")}
+    similar = get_close_matches(text.lower(), known, 1, cutoff=0.7)
+    advice = (
+        f"did you mean {known[similar[0]]}?"
+        if similar
+        else f"`{get_program_name()} explain sparkapp --recursive` lists the fields"
+    )
+    return f"a field, or of an option of `submit`: {advice}"
 
 
 def _list_submit_options() -> list[VerbOption]:
@@ -108,7 +158,7 @@ def _list_submit_options() -> list[VerbOption]:
 
 
 def _split(field: str) -> tuple[str, list[str]]:
-    """Return the kind and the names of the path. Indexes and brackets of lists are left out.
+    """Return the kind, empty if none is given, and the names of the path. Indexes of lists are left out.
 
     Raises:
         CommandError: There is no name.
@@ -119,7 +169,7 @@ def _split(field: str) -> tuple[str, list[str]]:
     for kind, words in _KINDS.items():
         if names[0].lower() in words:
             return kind, names[1:]
-    return "SparkApplication", names
+    return "", names
 
 
 def _find(tree: Field, kind: str, path: Sequence[str]) -> Field:
@@ -140,14 +190,21 @@ def _find(tree: Field, kind: str, path: Sequence[str]) -> Field:
 
 
 def _suggest(tree: Field, known: Sequence[str], owner: Sequence[str], name: str) -> str:
-    """Return the most similar field at the same place, or the fields with this name at other places."""
-    by_lower = {each.lower(): each for each in known}
-    similar = get_close_matches(name.lower(), by_lower, 1, cutoff=0.7)
-    elsewhere = list(find_paths(tree, name))[:3]
-    meant = [".".join([*owner, by_lower[similar[0]]])] if similar else elsewhere
+    """Return the most similar field at the same place, or the fields with the most similar name at other places."""
+    by_lower = {each.lower(): [".".join([*owner, each])] for each in known}
+    elsewhere: dict[str, list[str]] = {}
+    for path, _ in list_paths(tree):
+        elsewhere.setdefault(path.rpartition(".")[2].lower(), []).append(path)
+    found = (
+        names[match]
+        for names in (by_lower, elsewhere)
+        for match in get_close_matches(name.lower(), names, 1, cutoff=0.7)
+    )
+    meant = next(found, [])[:3]
     if meant:
         return f": did you mean {' or '.join(meant)}?"
-    return f": must be one of {', '.join(known)}" if known else ": it has no fields"
+    search = f". To search all fields, run `{get_program_name()} explain {name}`"
+    return f": must be one of {', '.join(known)}{search}" if known else f": it has no fields{search}"
 
 
 def _format_details(field: Field) -> Iterator[str]:
