@@ -88,7 +88,7 @@ _FEWEST_COLUMNS: Final = 20
 _WIDEST_LABEL: Final = 36
 _TICK: Final = 12
 _STYLES: Final[Mapping[Tone, str]] = {
-    Tone.WAITING: "white",
+    Tone.WAITING: "default",
     Tone.STARTING: "yellow",
     Tone.RUNNING: "green",
     Tone.SUCCEEDED: "bright_green",

@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Annotated
 
 from ...core.dialects.dialect import dialect_of
+from ...core.dialects.progress import Phase
 from ...follow.access.find import find_application
 from ...follow.access.reference import ApplicationReference
 from ...kube.client import KubeClient
@@ -33,10 +34,10 @@ def run(
         list[str] | None,
         Parameter(
             "--for STATE",
-            "wait until the application is, or has been, in this state, for example RunningHealthy; can be "
-            "repeated to wait for the first of several states (default: wait for the end)",
-            check=require_states(),
-            complete=lambda *_: list_state_words(),
+            "wait until the application is, or has been, in this state (for example RunningHealthy) or phase (waiting, "
+            "running, stopping, ended); can be repeated to wait for the first of several (default: wait for the end)",
+            check=require_states(tuple(Phase)),
+            complete=lambda *_: list_state_words(tuple(Phase)),
         ),
     ] = None,
     timeout: Timeout = None,
@@ -63,19 +64,25 @@ async def _wait(client: KubeClient, name: str, wait: Wait) -> ExitCode:
     return await wait_and_report(client, reference, replace(wait, states=_translate(reference, wait.states)))
 
 
-def _translate(reference: ApplicationReference, states: Sequence[str]) -> list[str]:
+def _translate(reference: ApplicationReference, words: Sequence[str]) -> list[str]:
     """Return the states as the operator of the application writes them: `FAILED` for `failed` with Kubeflow's.
+
+    A phase stands for all its states.
 
     Raises:
         CommandError: The operator of the application has no such state.
     """
     dialect = dialect_of(reference.resource.api_version)
-    known = {str(state).lower(): str(state) for state in dialect.states}
-    foreign = [state for state in states if state.lower() not in known]
-    if foreign:
-        raise CommandError(
-            f"--for {foreign[0]}: {reference} never has this state; the states of {dialect.group} are "
-            f"{', '.join(dialect.states)}",
-            ExitCode.INVALID,
-        )
-    return [known[state.lower()] for state in states]
+    found: list[str] = []
+    for word in words:
+        states = [
+            state for state in dialect.states if word.lower() in (state.lower(), dialect.get_phase(state).lower())
+        ]
+        if not states:
+            raise CommandError(
+                f"--for {word}: {reference} never has this state; the states of {dialect.group} are "
+                f"{', '.join(dialect.states)}",
+                ExitCode.INVALID,
+            )
+        found += states
+    return found

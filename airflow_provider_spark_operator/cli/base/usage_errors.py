@@ -8,10 +8,13 @@ import click
 
 # Words of kubectl, spark-submit and other programs, with the verbs and options of this program for them.
 _FOREIGN: Mapping[str, tuple[str, ...]] = {
+    "abort": ("delete",),
     "apply": ("submit",),
     "cancel": ("delete", "suspend"),
     "class": ("--main-class",),
+    "cores": ("--driver-cores", "--executor-cores"),
     "create": ("submit",),
+    "destroy": ("delete",),
     "edit": ("restart", "submit"),
     "executors": ("--executor", "--executor-instances"),
     "failed": ("--failure", "--state"),
@@ -21,10 +24,15 @@ _FOREIGN: Mapping[str, tuple[str, ...]] = {
     "inspect": ("describe",),
     "kill": ("delete",),
     "ls": ("list",),
+    "max-retries": ("--restart-policy",),
+    "memory": ("--driver-memory", "--executor-memory"),
     "num-executors": ("--executor-instances",),
     "port-forward": ("forward",),
     "ps": ("list", "status"),
+    "remove": ("delete",),
     "rerun": ("restart",),
+    "retries": ("--restart-policy",),
+    "retry": ("restart", "--restart-policy"),
     "rm": ("delete",),
     "run": ("submit", "local run"),
     "scale": ("cluster scale",),
@@ -32,6 +40,7 @@ _FOREIGN: Mapping[str, tuple[str, ...]] = {
     "start": ("submit", "local up"),
     "stop": ("local down",),
     "tail": ("logs",),
+    "terminate": ("delete", "stop"),
     "ui": ("forward",),
     "up": ("local up",),
 }

@@ -138,9 +138,24 @@ def read_value_at(document: JsonObject, path: Sequence[str | int], text: str) ->
 
     Raises:
         ValueError: The text is not YAML.
+        InvalidResource: The path leads into a text. Its dots may belong to a key.
     """
+    _check_keys(document, path)
     is_text = _find_type(document, path) in ("string", "list of strings", "map of strings")
     return read_value(text, read_word if is_text else read_plain)
+
+
+def _check_keys(document: JsonObject, path: Sequence[str | int]) -> None:
+    """Check that no key of a map of strings was split at its dots.
+
+    Raises:
+        InvalidResource: A path leads into a value of such a map.
+    """
+    for length in range(1, len(path) - 1):
+        if _find_type(document, path[:length]) == "map of strings":
+            key = ".".join(map(str, path[length:]))
+            fault = f"is a map of strings: write {format_path((*path[:length], key))}, because the key contains dots"
+            raise InvalidResource([Problem(format_path(tuple(path[:length])), fault)])
 
 
 def _find_type(document: JsonObject, path: Sequence[str | int]) -> str:

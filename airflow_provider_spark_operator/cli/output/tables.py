@@ -70,6 +70,7 @@ class Table(Generic[Row]):
         self._below: list[Column[Row]] = []
         self._widths: list[int] = []
         self._shortened: Column[Row] | None = None
+        self._is_last_below = False
         self._is_wide = is_wide
         self._indent = indent
         self._title_style = title_style
@@ -84,6 +85,8 @@ class Table(Generic[Row]):
         if rows and not self._widths:
             self._fit(rows)
             self._print([column.title for column in self._columns], [self._title_style] * len(self._columns))
+            last = [clean_cell(self._columns[-1].read(row)) for row in rows if not self._columns[-1].is_shortened]
+            self._is_last_below = any(_is_too_long(cell, self._widths, self._limit) for cell in last)
         for row in rows:
             cells = [clean_cell(column.read(row)) for column in self._columns]
             styles = [
@@ -170,7 +173,7 @@ class Table(Generic[Row]):
             if column.is_key and len(cells[key - 1]) > self._widths[key - 1]:
                 self._print_line(cells[:key], styles)
                 cells[:key] = [""] * key
-        for part in _fold_last(cells, self._widths, self._limit):
+        for part in _fold_last(cells, self._widths, self._limit, is_below=self._is_last_below and cells[-1] != "-"):
             self._print_line(part, styles)
 
     def _print_line(self, cells: Sequence[str], styles: Sequence[str]) -> None:
@@ -230,20 +233,26 @@ def _shorten(cell: str, width: int) -> str:
     return cell if len(cell) <= width else f"{cell[: width - 1]}{mark}"
 
 
-def _fold_last(cells: Sequence[str], widths: Sequence[int], limit: int) -> list[list[str]]:
+def _is_too_long(cell: str, widths: Sequence[int], limit: int) -> bool:
+    """Return whether the words of a last cell do not fit after the other cells."""
+    free = limit - measure([*widths[:-1], 0])
+    return len(cell) > free and free < max(_NARROWEST_FOLDED, *map(len, cell.split()))
+
+
+def _fold_last(cells: Sequence[str], widths: Sequence[int], limit: int, *, is_below: bool) -> list[list[str]]:
     """Return the lines of a row whose last cell continues below itself, or below the row if its words do not fit.
 
     Args:
         cells: The cells of the row.
         widths: The widths of the columns.
         limit: The width of the terminal.
+        is_below: Whether the last cell stands below the row in any case, as in the other rows.
     """
-    free = limit - measure([*widths[:-1], 0])
     empty = [""] * (len(cells) - 1)
-    if len(cells[-1]) > free and free < max(_NARROWEST_FOLDED, *map(len, cells[-1].split())):
-        parts = fold(cells[-1], limit - len(_INDENT))
+    if is_below or _is_too_long(cells[-1], widths, limit):
+        parts = fold(cells[-1], limit - len(_INDENT)) if cells[-1] else []
         return [[*cells[:-1], ""], *([f"{_INDENT}{part}", *empty] for part in parts)]
-    first, *others = fold(cells[-1], free)
+    first, *others = fold(cells[-1], limit - measure([*widths[:-1], 0]))
     return [[*cells[:-1], first], *([*empty, part] for part in others)]
 
 

@@ -60,6 +60,13 @@ class Apache(Dialect):
     has_model = True
     can_mount_files = True
 
+    def get_phase(self, state: str) -> Phase:
+        if state in TERMINATED:
+            return Phase.ENDED
+        if state in STOPPING:
+            return Phase.STOPPING
+        return Phase.RUNNING if state in _DRIVER_RUNS else Phase.WAITING
+
     def read_progress(self, resource: KubernetesObject) -> Progress:
         # Without a status the application counts as submitted. An unknown state counts as waiting.
         status = get_object(resource.get("status"))
@@ -70,7 +77,7 @@ class Apache(Dialect):
         identifier = self.read_application_id(resource, attempt)
         return Progress(
             state=current.state,
-            phase=_get_phase(current.state),
+            phase=self.get_phase(current.state),
             since=current.time,
             message=current.message,
             attempt=attempt,
@@ -227,14 +234,6 @@ class Apache(Dialect):
             if isinstance(hosts, list) and hosts:
                 return f"http://{hosts[0]}/"
         return ""
-
-
-def _get_phase(state: str) -> Phase:
-    if state in TERMINATED:
-        return Phase.ENDED
-    if state in STOPPING:
-        return Phase.STOPPING
-    return Phase.RUNNING if state in _DRIVER_RUNS else Phase.WAITING
 
 
 def _is_restart_pending(resource: KubernetesObject, state: str) -> bool:

@@ -9,7 +9,7 @@ from ..kubernetes.json_object import JsonObject, KubernetesObject
 from ..kubernetes.pods import get_object
 from ..kubernetes.problems import Problem
 from ..parameters.parameters import Parameters
-from .progress import ExecutorState, Progress, StateEntry
+from .progress import ExecutorState, Phase, Progress, StateEntry
 
 
 class Dialect(ABC):
@@ -57,6 +57,10 @@ class Dialect(ABC):
     has_clusters: ClassVar[bool] = False
     has_model: ClassVar[bool] = False
     can_mount_files: ClassVar[bool] = False
+
+    @abstractmethod
+    def get_phase(self, state: str) -> Phase:
+        """Return the phase of a state. An unknown state counts as waiting."""
 
     @abstractmethod
     def read_progress(self, resource: KubernetesObject) -> Progress:

@@ -124,6 +124,9 @@ class Kubeflow(Dialect):
     reruns_after_edit = True
     suspended_by_kueue = True
 
+    def get_phase(self, state: str) -> Phase:
+        return _PHASES.get(state, Phase.WAITING)
+
     def read_progress(self, resource: KubernetesObject) -> Progress:
         # Without a status the application is new. An unknown state counts as waiting.
         status = get_object(resource.get("status"))
@@ -137,7 +140,7 @@ class Kubeflow(Dialect):
         )
         return Progress(
             state=state,
-            phase=_PHASES.get(state, Phase.WAITING),
+            phase=self.get_phase(state),
             since=present.time,
             message=message,
             attempt=max(0, _read_count(status, "executionAttempts") - 1),

@@ -63,6 +63,14 @@ def test_reached_state_is_exit_code_0_whatever_case_the_option_has(
     assert "SparkApplication jobs/pi reached state RunningHealthy" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("word", ["running", "RUNNING"])
+def test_reached_phase_is_exit_code_0(scripted_cluster: Cluster, word: str, capsys: pytest.CaptureFixture[str]) -> None:
+    scripted_cluster.script = run_on
+    scripted_cluster.create("pi")
+    assert main(["wait", "pi", "--for", word]) == ExitCode.SUCCESS
+    assert "SparkApplication jobs/pi reached state " in capsys.readouterr().err
+
+
 def test_end_without_the_state_is_an_error(scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
     scripted_cluster.create("pi")
     assert main(["wait", "pi", "--for", "DriverEvicted"]) == ExitCode.APPLICATION_FAILED

@@ -4,7 +4,12 @@ from typing import Any
 
 import pytest
 
-from airflow_provider_spark_operator.cli.options.assignment import assign, format_path, parse_assignment
+from airflow_provider_spark_operator.cli.options.assignment import (
+    assign,
+    format_path,
+    parse_assignment,
+    read_value_at,
+)
 from airflow_provider_spark_operator.core.kubernetes.problems import InvalidResource
 
 
@@ -65,3 +70,29 @@ def test_path_into_another_value_is_refused(path: tuple[str | int, ...], message
 
 def test_path_is_formatted_as_it_is_written() -> None:
     assert format_path(("a", 0, "b.c", "d")) == 'a[0]["b.c"].d'
+
+
+@pytest.mark.parametrize(
+    ("text", "advice"),
+    [
+        (
+            "spec.sparkConf.spark.executor.memory=2g",
+            'spec.sparkConf: is a map of strings: write spec.sparkConf["spark.executor.memory"]',
+        ),
+        (
+            "metadata.labels.app.kubernetes.io/name=pi",
+            'metadata.labels: is a map of strings: write metadata.labels["app.kubernetes.io/name"]',
+        ),
+        (
+            "spec.driverSpec.podTemplateSpec.metadata.annotations.example.com/team=a",
+            'write spec.driverSpec.podTemplateSpec.metadata.annotations["example.com/team"]',
+        ),
+    ],
+    ids=["property", "label", "annotation of a pod"],
+)
+def test_key_that_was_split_at_its_dots_is_refused_with_the_right_path(text: str, advice: str) -> None:
+    path, value = parse_assignment(text)
+    with pytest.raises(InvalidResource) as caught:
+        read_value_at({"apiVersion": "spark.apache.org/v1", "kind": "SparkApplication"}, path, value)
+    assert advice in str(caught.value)
+    assert "because the key contains dots" in str(caught.value)

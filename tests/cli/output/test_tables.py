@@ -113,6 +113,18 @@ def test_message_without_space_continues_below_its_row(monkeypatch: pytest.Monke
     ]
 
 
+def test_messages_continue_below_all_rows_or_below_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = open_terminal(monkeypatch, 60)
+    print_table(("NAME", "MESSAGE"), [("n" * 30, "started"), ("driver", f"could not pull {'i' * 40}"), ("pi", "")])
+    assert terminal.getvalue().splitlines()[1:] == [
+        "n" * 30,
+        "    started",
+        "driver",
+        f"    could not pull {'i' * 40}",
+        f"pi{' ' * 31}-",
+    ]
+
+
 def test_later_pages_have_the_columns_of_the_first(capsys: pytest.CaptureFixture[str]) -> None:
     table = Table(build_columns(("NAME", "STATE"), widths=(6, 0)))
     for page in ([], [("pi", "New")], [("report", "Running")]):
