@@ -14,6 +14,7 @@ from ...core.report.summary import ApplicationSummary, read_task
 from ...core.report.timeline import Timeline
 from ...core.report.timeline_rows import number_missing
 from ...core.verdict.verdict import FailureKind, Outcome, Verdict
+from ...follow.ending.evidence import Evidence
 from ...kube.client import KubeClient
 from ...kube.connection import ClusterAccess
 from ...kube.errors import Forbidden
@@ -130,8 +131,12 @@ def _print(report: Description) -> None:
         printer.print_heading("Last lines of the driver's log")
         printer.print_lines(
             [redact(line) for line in report.evidence.log_lines]
-            or [f"not available: {report.evidence.log_problem or 'empty'}"]
+            or [f"not available: {_explain_missing_log(report.verdict, report.evidence)}"]
         )
+
+
+def _explain_missing_log(verdict: Verdict, evidence: Evidence) -> str:
+    return (evidence.log_problem or "empty") if verdict.had_driver else "no driver was created"
 
 
 def _print_summary(printer: SectionPrinter, report: Description) -> None:

@@ -12,6 +12,7 @@ from ...core.dialects.dialect import dialect_of, read_progress
 from ...core.kubernetes.json_object import JsonObject
 from ...core.report.attempts import list_attempts
 from ...core.report.executors import get_executor_number
+from ...core.states.states import ApplicationState
 from ...follow.access.find import find_application
 from ...follow.access.reference import ApplicationReference
 from ...follow.access.requests import read_present
@@ -31,6 +32,7 @@ from ..base.ages import check_duration, parse_duration
 from ..base.cluster_client import run_with_client
 from ..base.errors import CommandError, print_note
 from ..base.exit_codes import ExitCode
+from ..base.program_name import format_command
 from ..options.completers import complete_executors
 from ..options.declaration import Parameter
 from ..options.options import ApplicationName, Context, Kubeconfig, Namespace, require_text
@@ -282,6 +284,9 @@ def _build_missing_executor(
     return CommandError(f"{reference} has no {wanted} in attempt {attempt + 1}{advice}", ExitCode.API_FAILED)
 
 
+_REFUSED: Final = ApplicationState.SCHEDULING_FAILURE
+
+
 async def _recall(
     reference: ApplicationReference, resource: JsonObject, attempt: int, start: LogStart
 ) -> AsyncGenerator[PodLine, None]:
@@ -292,6 +297,8 @@ async def _recall(
     lines = found.stop.log_lines if found is not None and found.stop is not None else ()
     if not lines:
         reason = "it does not exist yet" if found is not None and not found.is_over else "it was deleted"
+        if found is not None and found.stop is not None and found.stop.apache_state == _REFUSED:
+            reason = "none was created"
         raise _build_missing(reference, attempt, reason)
     print_note("the driver pod was deleted; these are the last lines that the controller has recorded")
     for line in lines if start.tail_lines is None else lines[len(lines) - min(start.tail_lines, len(lines)) :]:
@@ -299,10 +306,10 @@ async def _recall(
 
 
 def _build_missing(reference: ApplicationReference, attempt: int, reason: str) -> CommandError:
-    advice = (
-        "To keep driver pods, submit with --keep-driver"
-        if reason != "it does not exist yet"
-        else "To wait for it, use --follow"
-    )
+    describe = format_command("describe", reference.name, reference.namespace)
+    advice = {
+        "it does not exist yet": "To wait for it, use --follow",
+        "none was created": f"To see the cause, run {describe}",
+    }.get(reason, "To keep driver pods, submit with --keep-driver")
     message = f"{reference} has no driver pod of attempt {attempt + 1}: {reason}. {advice}"
     return CommandError(message, ExitCode.API_FAILED)

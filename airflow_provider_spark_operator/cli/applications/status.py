@@ -16,6 +16,7 @@ from ...follow.access.find import find_application
 from ...follow.access.snapshot import Snapshot, read_snapshot
 from ...follow.ending.end import find_final_progress_with_pods, judge_end
 from ...follow.ending.evidence import gather_evidence
+from ...follow.narration.controllers import find_lost_controller
 from ...follow.narration.obstacles import describe_wait
 from ...kube.client import KubeClient
 from ...kube.connection import ClusterAccess
@@ -74,7 +75,8 @@ async def _show(client: KubeClient, name: str) -> ExitCode:
     for pod in select_pods(snapshot.resource, snapshot.pods or (), ROLE_DRIVER):
         if is_pending(get_status(pod)):
             events += await list_warnings(client, namespace, read_name(pod))
-    summary = summarize(snapshot.resource, client.get_time(), snapshot.pods, events)
+    is_lost = await find_lost_controller(client, snapshot.resource) is not None
+    summary = summarize(snapshot.resource, client.get_time(), snapshot.pods, events, controller_lost=is_lost)
     summary = replace(summary, verdict=await _judge(client, snapshot, summary.verdict))
     print(clean_cell(_describe(summary)))
     resume = f"run {format_command('resume', snapshot.reference.name, snapshot.reference.namespace)}"

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Final
 
-from ...core.dialects.progress import Phase
+from ...core.dialects.progress import Phase, is_driver_refused
 from ...core.kubernetes.json_object import JsonObject
 from ...core.kubernetes.times import format_duration
 from ...core.report.summary import ApplicationSummary, summarize
@@ -93,11 +93,15 @@ _COLUMNS: Final[tuple[Column[ApplicationSummary], ...]] = (
     Column("TASK", lambda summary: str(summary.task or "")),
     Column("ENDED", lambda summary: format_optional(_measure_end(summary)), is_wide=True),
     Column("REASON", lambda summary: _read_reason(summary), is_wide=True),
-    Column("DRIVER", lambda summary: summary.progress.driver_name or "", is_wide=True),
+    Column("DRIVER", lambda summary: _get_driver(summary), is_wide=True),
     Column("QUEUE", lambda summary: summary.queue, is_wide=True),
     Column("RUN", lambda summary: summary.task.run_id if summary.task else "", is_wide=True),
     Column("API VERSION", lambda summary: summary.api_version, is_wide=True),
 )
+
+
+def _get_driver(summary: ApplicationSummary) -> str:
+    return "" if is_driver_refused(summary.progress) else summary.progress.driver_name or ""
 
 
 def _read_reason(summary: ApplicationSummary) -> str:

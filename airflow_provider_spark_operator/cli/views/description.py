@@ -14,11 +14,13 @@ from ...core.kubernetes.pods import get_object, get_status, get_text, list_objec
 from ...core.log.driver_log import clean_line, redact
 from ...core.report.executors import select_pods
 from ...core.report.recorded_cause import find_recorded_cause
+from ...core.report.summary import NO_CONTROLLER
 from ...core.report.timeline import Timeline, build_timeline
 from ...core.verdict.verdict import Outcome, Verdict
 from ...follow.access.snapshot import Snapshot, read_snapshot
 from ...follow.ending.end import EndUnknown, find_final_progress_with_pods, judge_end
 from ...follow.ending.evidence import Evidence, gather_evidence
+from ...follow.narration.controllers import find_lost_controller
 from ...follow.narration.obstacles import describe_wait
 from ...kube.client import KubeClient
 from ..base.program_name import format_command
@@ -90,6 +92,8 @@ async def read_description(client: KubeClient, name: str) -> Description:
     snapshot = await read_snapshot(client, name)
     now = client.get_time()
     timeline = build_timeline(snapshot.resource, now, all_pods=snapshot.pods, events=snapshot.events or ())
+    if await find_lost_controller(client, snapshot.resource) is not None:
+        timeline = replace(timeline, summary=replace(timeline.summary, obstacle=NO_CONTROLLER))
     verdict, evidence = timeline.summary.verdict, None
     if verdict.outcome is Outcome.FAILED or timeline.summary.ended:
         evidence = await gather_evidence(client, snapshot.reference, snapshot.progress, with_events=False)

@@ -194,6 +194,12 @@ def had_driver(seen: Progress) -> bool:
     return seen.driver_kept and stop is not None and stop.apache_state != ApplicationState.SCHEDULING_FAILURE
 
 
+def is_driver_refused(seen: Progress) -> bool:
+    """Return whether the latest attempt ended because its driver pod could not be created."""
+    stop = find_last_stop(seen.history)
+    return stop is not None and stop.apache_state == ApplicationState.SCHEDULING_FAILURE and not had_driver(seen)
+
+
 def compute_seconds_per_state(seen: Progress) -> dict[str, float]:
     """Return how long each state of the recorded history lasted, without the last state, which has not ended."""
     seconds: dict[str, float] = {}

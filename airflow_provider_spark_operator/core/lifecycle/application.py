@@ -243,9 +243,10 @@ def _restart(situation: Situation) -> Decision | None:
 def _retain(situation: Situation) -> Decision | None:
     if not policy.retains_driver(situation.tolerations, situation.state):
         return None
-    reason, message = _choose_final_words(
-        situation, reasons.RESOURCES_RETAINED, "The driver and its resources are retained."
-    )
+    retained = "The driver and its resources are retained."
+    if situation.state is _State.SCHEDULING_FAILURE and not situation.driver_pod:
+        retained = "No driver was created. Other resources of the application are retained."
+    reason, message = _choose_final_words(situation, reasons.RESOURCES_RETAINED, retained)
     actions = list_finishing_actions(situation, message)
     return situation.move(_State.TERMINATED_WITHOUT_RELEASE_RESOURCES, reason, message, actions=actions)
 

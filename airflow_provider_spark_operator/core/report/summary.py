@@ -18,6 +18,8 @@ from ..verdict.unread_end import confirm_end
 from ..verdict.verdict import Verdict, judge_progress
 from .executors import ExecutorNumbers, count_executors, select_executors, select_pods
 
+NO_CONTROLLER: Final = "no controller"
+"""The obstacle of an application whose controller does not run."""
 _NOTHING: Final = timedelta()
 
 
@@ -132,7 +134,7 @@ def summarize(
         is_held=is_held,
         queue=get_queue(resource),
         is_deleting=metadata.get("deletionTimestamp") is not None,
-        obstacle="no controller"
+        obstacle=NO_CONTROLLER
         if controller_lost
         else ("" if is_held else _name_obstacle(resource, seen, all_pods or (), events, now)),
     )

@@ -305,6 +305,8 @@ def _advise_on_scheduling(scheduled: Mapping[str, object], settings: SettingName
         return "the controller that set the scheduling gates, for example a queue, must remove them"
     if advice := advise_on_missing_object(message, settings):
         return advice
+    if "no nodes available" in message:
+        return "add nodes"
     # A node that only lacks room meets the other conditions, so requests are the obstacle.
     if "Insufficient " not in message and "Too many pods" not in message:
         for text, advice in _PLACEMENT_ADVICE.items():

@@ -125,6 +125,27 @@ def test_verbs_blame_the_quota_that_rejected_executors(
     assert TOO_FEW in " ".join(capsys.readouterr().err.split())
 
 
+QUOTA = 'pods "pi-0-driver" is forbidden: exceeded quota: small, requested: cpu=9'
+
+
+async def refuse_driver(application: Application) -> None:
+    application.enter("SchedulingFailure", reason="SchedulingFailed", message=QUOTA)
+    application.enter("TerminatedWithoutReleaseResources")
+
+
+def test_verbs_say_that_no_driver_was_created(scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
+    scripted_cluster.script = stay_submitted
+    scripted_cluster.create("pi")
+    scripted_cluster.play(refuse_driver)
+    assert main(["logs", "pi"]) == ExitCode.API_FAILED
+    expected = (
+        "no driver pod of attempt 1: none was created. To see the cause, run `spark-operator describe pi -n jobs`"
+    )
+    assert expected in " ".join(capsys.readouterr().err.split())
+    assert "not available: no driver was created" in read(capsys, "describe", "pi")
+    assert "pi-0-driver" not in read(capsys, "list", "-o", "wide")
+
+
 def claim(cluster: Cluster, renewed: datetime | None) -> None:
     """Claim the running application for a controller whose Lease was renewed at a time; None for no Lease."""
     cluster.script = stay_submitted
@@ -162,7 +183,8 @@ def test_verbs_name_a_controller_that_died(
     sentence = f"the controller that manages it does not run: no process holds its Lease jobs/controller{detail}. Start"
     assert f"Waiting: {sentence}" in read(capsys, "status", "pi")
     assert sentence in read(capsys, "describe", "pi")
-    assert "RunningHealthy (no controller)" in read(capsys, "list")
+    for words in (["list"], ["status", "pi"], ["describe", "pi"]):
+        assert "RunningHealthy (no controller)" in read(capsys, *words)
     assert main(["wait", "pi", "--timeout", "1s"]) == ExitCode.TIMED_OUT
     shown = " ".join(capsys.readouterr().err.split())
     assert f"SparkApplication jobs/pi: {sentence}" in shown

@@ -201,6 +201,16 @@ def test_exhausted_quota_fails(scripted_cluster: Cluster, capsys: pytest.Capture
     assert check["fix"].endswith("raise requests.cpu in the ResourceQuota")
 
 
+def test_quota_of_cpu_limits_names_the_properties_that_set_them(
+    scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]
+) -> None:
+    status = {"hard": {"limits.cpu": "4"}, "used": {"limits.cpu": "0"}}
+    create(scripted_cluster, RESOURCE_QUOTAS, "limits", spec={"hard": status["hard"]}, status=status)
+    check = diagnose(capsys)[1]["ResourceQuota limits"]
+    assert check["status"] == "warning"
+    assert "spark.kubernetes.driver.limit.cores" in check["fix"]
+
+
 def test_driver_permissions_are_those_of_the_documented_role() -> None:
     rules = next(one for one in yaml.safe_load_all(WORKLOAD.read_text()) if one["kind"] == "Role")["rules"]
     documented = {(name, verb) for rule in rules for name in rule["resources"] for verb in rule["verbs"]}

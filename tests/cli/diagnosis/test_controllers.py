@@ -96,6 +96,16 @@ async def test_expired_lease_shows_that_the_controller_has_stopped(cluster: Clus
     assert found.result == "spark-operator reconcile in namespace jobs: no process holds its Lease jobs/controller"
 
 
+async def test_waiting_application_does_not_hide_that_the_known_controller_has_stopped(
+    cluster: Cluster, client: KubeClient
+) -> None:
+    await claim_with_lease(cluster, client)
+    cluster.create("waiting")
+    found = await check(client, timedelta(minutes=5))
+    assert "no process holds its Lease jobs/controller" in found.result
+    assert found.fix.startswith("Start this controller again")
+
+
 async def test_last_writer_without_a_lease_counts_as_running(cluster: Cluster, client: KubeClient) -> None:
     await write_status(cluster, "pi", "fabric8-kubernetes-client")
     found = await check(client)

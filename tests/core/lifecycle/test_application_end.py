@@ -65,8 +65,10 @@ def test_stopped_application_follows_restart_and_retain_policies(
     decision = decide_once(resource, Absent())
     assert get_entered_state(decision) is expected
     if not restarts:
+        other = "No driver was created. Other resources of the application"
+        kept = other if state is S.SCHEDULING_FAILURE else "The driver and its resources"
         assert (decision.reason, decision.message) == (
-            (reasons.RESOURCES_RETAINED, "The driver and its resources are retained.")
+            (reasons.RESOURCES_RETAINED, f"{kept} are retained.")
             if keeps
             else (reasons.RESOURCES_RELEASED, "All resources are released.")
         )

@@ -4,7 +4,13 @@ from typing import Any
 
 import pytest
 
-from airflow_provider_spark_operator.core.dialects.progress import SettingNames
+from airflow_provider_spark_operator.core.dialects.progress import (
+    Phase,
+    Progress,
+    SettingNames,
+    StateEntry,
+    is_driver_refused,
+)
 from airflow_provider_spark_operator.core.lifecycle.observation import Present
 from airflow_provider_spark_operator.core.lifecycle.transitions import move
 from airflow_provider_spark_operator.core.states import reasons
@@ -225,11 +231,15 @@ SELECTOR = "2 node(s) didn't match Pod's node affinity/selector"
             "reduce the requests (spark.driver.cores, spark.driver.memory), or add nodes that fit",
         ),
         (
+            "no nodes available to schedule pods",
+            "add nodes",
+        ),
+        (
             'persistentvolumeclaim "data" not found',
             "create the PersistentVolumeClaim data in the namespace of the application, or correct its name",
         ),
     ],
-    ids=["selector", "taint", "size", "claim"],
+    ids=["selector", "taint", "size", "no nodes", "claim"],
 )
 def test_advice_for_an_unschedulable_driver_depends_on_the_reason(message: str, advice: str) -> None:
     condition = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": message}
@@ -379,3 +389,17 @@ def test_rejected_executors_are_blamed_if_nothing_else_failed(
 
 def test_unknown_rejection_has_no_advice() -> None:
     assert describe_refusal("Spark could not create executors: no.", SettingNames()).endswith("executors: no")
+
+
+@pytest.mark.parametrize(
+    ("history", "is_refused"),
+    [
+        ((), False),
+        ((StateEntry(S.SUBMITTED), StateEntry(S.SCHEDULING_FAILURE)), True),
+        ((StateEntry(S.SUBMITTED), StateEntry(S.DRIVER_REQUESTED), StateEntry(S.SCHEDULING_FAILURE)), False),
+        ((StateEntry(S.SUBMITTED), StateEntry(S.FAILED)), False),
+    ],
+    ids=["no stop", "refused", "requested before", "failed"],
+)
+def test_driver_is_refused_if_no_state_shows_one(history: tuple[StateEntry, ...], is_refused: bool) -> None:
+    assert is_driver_refused(Progress("ResourceReleased", Phase.ENDED, history=history)) is is_refused

@@ -97,10 +97,14 @@ def _judge(kind: ResourceType, namespace: str, evidence: _Evidence) -> Finding:
     check = f"controller of {kind.group}"
     found = "; ".join(f"{name}: {reason}" for name, reason in evidence.running.items())
     start = f"Install {_get_operator(kind)}" + (f", or run `{OWN_CONTROLLER}`" if kind.group == APACHE.group else "")
+    restart = f"Start this controller again. Or {start[:1].lower()}{start[1:]}"
     if evidence.waiting:
         fix = f"{start}. If it runs, check its log, and that it watches namespace {namespace}"
         result = f"{evidence.waiting}: no controller manages this namespace"
-        return Finding(check, Status.FAILED, f"{result} ({found})" if found else result, fix)
+        known = found or "; ".join(evidence.stopped)
+        if evidence.stopped and not found:
+            fix = restart
+        return Finding(check, Status.FAILED, f"{result} ({known})" if known else result, fix)
     if len(evidence.running) > 1:
         fix = "Make sure that each namespace is watched by only one of them"
         return Finding(check, Status.WARNING, f"several controllers: {found}", fix)
@@ -111,7 +115,7 @@ def _judge(kind: ResourceType, namespace: str, evidence: _Evidence) -> Finding:
             check,
             Status.FAILED,
             "; ".join(evidence.stopped),
-            f"Start this controller again. Or {start[:1].lower()}{start[1:]}",
+            restart,
         )
     if evidence.unknown:
         return Finding(check, Status.SKIPPED, "; ".join(evidence.unknown))

@@ -36,6 +36,13 @@ def _check_quota(quota: JsonObject) -> Finding:
     limits = {name: limit for name, limit in hard.items() if name in _USED_BY_APPLICATIONS}
     result = ", ".join(f"{name} {used.get(name, 0)} of {limit}" for name, limit in limits.items())
     exhausted = [name for name in limits if _is_exhausted(name, hard, used)]
+    if not exhausted and "limits.cpu" in limits:
+        fix = (
+            "Set spark.kubernetes.driver.limit.cores and spark.kubernetes.executor.limit.cores, or create a LimitRange"
+        )
+        return Finding(
+            check, Status.WARNING, f"pods need a CPU limit, which Spark does not set by default: {result}", fix
+        )
     if not exhausted:
         return Finding(check, Status.PASSED, result or "it limits nothing that applications use")
     fix = f"Delete ended applications, or raise {', '.join(exhausted)} in the ResourceQuota"
