@@ -8,6 +8,7 @@ itself: `make site` downloads the script. If the site has no copy, the theme loa
 import re
 import shutil
 import tomllib
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -53,15 +54,31 @@ def on_page_markdown(markdown: str, page: "Page", config: "MkDocsConfig", files:
 def on_page_content(html: str, page: "Page", config: "MkDocsConfig", files: "Files") -> str:  # noqa: ARG001 - MkDocs passes them
     """Return the page with the pictures of both schemes, and with the script in front if it has a diagram."""
     html = re.sub(r"<t[dh]\b.*?</t[dh]>", lambda cell: cell[0].replace("\\|", "|"), html, flags=re.DOTALL)
-    html = re.sub(r'<img ([^>]*src="[^"]+)-light\.svg"([^>]*)>', _show_per_scheme, html)
+    if page.file.src_uri == "reference/airflow.md":
+        html = _add_anchors(html)
+    html = re.sub(r'<img ([^>]*src="[^"]+)-light\.(svg|png)"([^>]*)>', _show_per_scheme, html)
     if 'class="mermaid"' not in html or not _DOWNLOADED.is_file():
         return html
     address = "../" * page.url.count("/") + _SCRIPT
     return f'<script src="{address}"></script>\n{html}'
 
 
+def _add_anchors(html: str) -> str:
+    """Return the page with an anchor for each row of a table, for example `sparkapplicationoperator-image`."""
+    sections = re.split(r'(?=<h[34] id=")', html)
+    return "".join(
+        re.sub(r"<td><code>\*{0,2}(\w+)</code></td>", partial(_link_row, section), section) for section in sections
+    )
+
+
+def _link_row(section: str, cell: re.Match[str]) -> str:
+    heading = re.match(r'<h[34] id="([^"]+)"', section)
+    anchor = f"{heading[1] if heading else 'page'}-{cell[1]}"
+    return f'<td id="{anchor}"><a href="#{anchor}"><code>{cell[1]}</code></a></td>'
+
+
 def _show_per_scheme(image: re.Match[str]) -> str:
-    return "".join(f'<img {image[1]}-{scheme}.svg#only-{scheme}"{image[2]}>' for scheme in ("light", "dark"))
+    return "".join(f'<img {image[1]}-{scheme}.{image[2]}#only-{scheme}"{image[3]}>' for scheme in ("light", "dark"))
 
 
 def on_post_build(config: "MkDocsConfig") -> None:

@@ -1,9 +1,11 @@
 """Draw docs/pictures/terminal.svg, a recorded run of `spark-operator local run`: `python -m docs.draw_terminal`.
 
-The command runs real Spark and needs the extra `local`. The picture shortens waits, and the home folder to ~.
+The command runs real Spark and needs the extra `local`. The picture shortens waits, and the home folder to ~. It
+leaves out Spark's warnings, because they depend on the machine.
 """
 
 import importlib.util
+import re
 import sys
 import tempfile
 from pathlib import Path
@@ -14,6 +16,7 @@ from docs.terminal_picture import draw, record, replay
 PICTURE: Final = Path(__file__).parent / "pictures" / "terminal.svg"
 _COLUMNS: Final = 104
 _NAME: Final = "report.py"
+_WARNING: Final = re.compile(r"\d\d/\d\d/\d\d \S+ WARN ")
 SCRIPT: Final = """\
 from pyspark.sql import SparkSession
 
@@ -41,7 +44,7 @@ def render() -> str:
         raise SystemExit(f"{_NAME} ended with exit code {code}: {output}")
     command = f"spark-operator local run {_NAME}"
     shown = [(when, chunk.replace(str(home), "~")) for when, chunk in output]
-    return draw(command, replay(command, shown, _COLUMNS), _COLUMNS)
+    return draw(command, replay(command, shown, _COLUMNS, _WARNING), _COLUMNS)
 
 
 def find_spark() -> str:

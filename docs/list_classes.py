@@ -138,10 +138,10 @@ USED_AS: Final = {"SparkDecoratedOperator": "@task.spark_application"}
 _INTRODUCTION = """\
 # Airflow classes
 
-`python docs/list_classes.py` writes this page from the docstrings. Everything on it is [public
-API](../versioning.md#public-api). A default in the form `[section] option` is the value of that option in Airflow's
-configuration.
+Everything on this page is [public API](../versioning.md#public-api). A default in the form `[section] option` is the
+value of that option in Airflow's configuration.
 """
+_END: Final = "`python docs/list_classes.py` writes this page from the docstrings.\n"
 _CHAPTER_TEXTS: Final = {
     "Operators": "Import an operator in a DAG file and give it a `task_id`. `**kwargs` of an operator are the "
     "parameters of Airflow's `BaseOperator`, such as `retries` and `execution_timeout`.",
@@ -205,7 +205,7 @@ def build_page() -> str:
         for module, names in modules:
             for name in names:
                 lines += _describe(f"{PACKAGE}.{module}", name)
-    return "\n".join(lines).rstrip() + "\n"
+    return "\n".join(lines).rstrip() + f"\n\n{_END}"
 
 
 def _describe(module: str, name: str) -> Iterator[str]:
@@ -275,7 +275,8 @@ def _list_methods(documented: Any) -> Iterator[str]:
 def _describe_methods(documented: Any) -> Iterator[str]:
     for name, method in list_methods(documented).items():
         docstring = Docstring.parse(method)
-        yield f"#### `{_format_call(method, name, first=1)}`\n"
+        yield f"#### `{name}`\n"
+        yield f"`{_format_call(method, name, first=1)}`\n"
         yield "\n".join(docstring.paragraphs).strip() + "\n"
         yield from _build_table("Parameter", docstring.sections.get("Args", {}))
         if docstring.result:

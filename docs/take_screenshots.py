@@ -1,13 +1,14 @@
 """Take the screenshots in docs/pictures/: `python -m docs.take_screenshots` (needs Chromium, and some minutes).
 
 The processes of Airflow run a DAG with real Spark on a local cluster, as in the demo. Then a headless Chromium opens
-the pages.
+the pages. The pictures show the parts of the pages that the documentation describes.
 """
 
 import asyncio
 import shutil
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 from PIL import Image
@@ -22,7 +23,8 @@ PAGES = {
     "task": "tasks/daily_report",
     "xcoms": "tasks/daily_report/xcom",
     "details": "tasks/daily_report/details",
-    "failure": "tasks/load_orders",
+    "failure-light": "tasks/load_orders",
+    "failure-dark": "tasks/load_orders",
 }
 DAG_FILE = """
 from airflow.sdk import DAG
@@ -61,10 +63,16 @@ _LINKS = {
     "DRIVER_LOG_URL": "https://logs.example.com/search?pod={driver_pod}",
 }
 _WIDTH, _SCALE = 1180, 2
-# The heights of the pictures and of the windows, in pixels. A taller window shows more of the log. The
-# picture ends above the lines that contain facts about this machine, such as paths.
-_HEIGHTS = {"failure": 579, "task": 718, "xcoms": 700, "details": 700}
-_WINDOW_HEIGHTS = {"failure": 1500, "task": 1100}
+# The heights of the windows, in pixels. A taller window shows more of the log.
+_WINDOW_HEIGHTS = {"failure": 1500, "task": 1100, "xcoms": 1040, "details": 700}
+# The parts of a page that its picture shows, one below the other: left, top, right and bottom edge, in pixels. They end
+# above the lines of the log that contain facts about this machine, such as paths.
+_PARTS = {
+    "failure": ((313, 68, 1168, 170), (313, 383, 1168, 562)),
+    "task": ((0, 0, _WIDTH, 718),),
+    "xcoms": ((0, 0, _WIDTH, 1010),),
+    "details": ((0, 0, _WIDTH, 700),),
+}
 _COLOURS = 128
 _CHROMIUM = (
     *("--headless", "--no-sandbox", "--hide-scrollbars", "--disable-gpu", "--virtual-time-budget=30000"),
@@ -111,19 +119,29 @@ async def _run(components: Components) -> None:
 
 
 async def _take(browser: str, address: str, picture: Path, profile: Path) -> None:
-    size = f"--window-size={_WIDTH},{_WINDOW_HEIGHTS.get(picture.stem, _HEIGHTS[picture.stem])}"
-    arguments = (*_CHROMIUM, size, f"--user-data-dir={profile}", f"--screenshot={picture}", address)
+    page, _, scheme = picture.stem.partition("-")
+    settings = (f"--window-size={_WIDTH},{_WINDOW_HEIGHTS[page]}", f"--user-data-dir={profile}")
+    colours = f"--blink-settings=preferredColorScheme={0 if scheme == 'dark' else 1}"
+    arguments = (*_CHROMIUM, *settings, colours, f"--screenshot={picture}", address)
     taking = await asyncio.create_subprocess_exec(browser, *arguments, stderr=asyncio.subprocess.PIPE)
     _, output = await taking.communicate()
     if taking.returncode != 0 or b"written to file" not in output:
         raise RuntimeError(f"could not take a screenshot of {address}: {output.decode(errors='replace')[-500:]}")
-    _crop(picture)
+    _crop(picture, _PARTS[page])
 
 
-def _crop(picture: Path) -> None:
+def _crop(picture: Path, boxes: Sequence[tuple[int, int, int, int]]) -> None:
     with Image.open(picture) as image:
-        part = image.crop((0, 0, image.width, _HEIGHTS[picture.stem] * _SCALE))
-    part.convert("RGB").quantize(_COLOURS).save(picture, optimize=True)
+        parts = [
+            image.crop((left * _SCALE, top * _SCALE, right * _SCALE, bottom * _SCALE))
+            for left, top, right, bottom in boxes
+        ]
+    shown = Image.new("RGB", (parts[0].width, sum(part.height for part in parts)))
+    top = 0
+    for part in parts:
+        shown.paste(part, (0, top))
+        top += part.height
+    shown.quantize(_COLOURS).save(picture, optimize=True)
 
 
 if __name__ == "__main__":

@@ -34,7 +34,7 @@ _LINE: Final = 19
 _LEFT: Final = 16
 _TOP: Final = 40
 _LONGEST_WAIT: Final = 0.8  # between two lines
-_LAST_PAUSE: Final = 5.0
+_FIRST_PAUSE: Final = 2.0  # on the last state, before the recording begins
 _SHORTEST_FRAME: Final = 0.2
 _FONT: Final = "ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', 'Liberation Mono', monospace"
 _BLOCK: Final = "█"
@@ -86,15 +86,26 @@ def record(command: Sequence[str], folder: Path, columns: int, **variables: str)
     return process.returncode, output
 
 
-def replay(command: str, output: Sequence[tuple[float, str]], columns: int) -> list[Line]:
-    """Return the lines that the terminal shows after a command. Long waits for a line are shortened."""
+def replay(
+    command: str, output: Sequence[tuple[float, str]], columns: int, hidden: re.Pattern[str] | None = None
+) -> list[Line]:
+    """Return the lines that the terminal shows after a command. Long waits for a line are shortened.
+
+    Args:
+        command: The command, without the prompt.
+        output: What the command wrote, with the seconds since the start.
+        columns: Width of the terminal.
+        hidden: Lines that begin with this pattern are left out.
+    """
     lines = [Line(0, Text.assemble(("$ ", "green"), (command, "bold")))]
     row, current, now, waited, last = 1, "", 0.6, 0.0, 0.0
     for time_read, chunk in output:
         pause = min(time_read - last, _LONGEST_WAIT - waited)
         now, waited, last = now + pause, waited + pause, time_read
         for part in re.split(r"(\r\n|\r\x1b\[K)", chunk):
-            if part == "\r\n":
+            if part == "\r\n" and hidden and hidden.match(Text.from_ansi(current).plain):
+                current = ""
+            elif part == "\r\n":
                 shown = list(Text.from_ansi(current).wrap(_WRAPPER, columns, overflow="fold")) or [Text()]
                 lines = [*_end(lines, row, now), *(Line(row + extra, text, now) for extra, text in enumerate(shown))]
                 row, current, waited = row + len(shown), "", 0.0
@@ -102,16 +113,17 @@ def replay(command: str, output: Sequence[tuple[float, str]], columns: int) -> l
                 current = ""
             elif part:
                 current += part
-        if current and waited < _LONGEST_WAIT and now - max(line.begin for line in lines) >= _SHORTEST_FRAME:
+        is_shown = current and not (hidden and hidden.match(Text.from_ansi(current).plain))
+        if is_shown and waited < _LONGEST_WAIT and now - max(line.begin for line in lines) >= _SHORTEST_FRAME:
             lines = [*_end(lines, row, now), Line(row, Text.from_ansi(current), now)]
     return _end(lines, row, now)
 
 
 def draw(title: str, lines: Sequence[Line], columns: int) -> str:
-    """Return the picture of a terminal. If lines have times, the picture repeats them without an end."""
+    """Return the picture of a terminal. If lines have times, it shows the end, then plays once."""
     rows = max(line.row for line in lines) + 1
     width, height = _LEFT * 2 + columns * _CELL, _TOP + rows * _LINE + 12
-    seconds = max(line.end or line.begin for line in lines) + _LAST_PAUSE
+    seconds = max(line.end or line.begin for line in lines) + _FIRST_PAUSE
     frames = "".join(_build_frames(index, line, seconds) for index, line in enumerate(lines) if _moves(line))
     dots = "".join(
         f'<circle cx="{20 + 18 * index}" cy="20" r="6" fill="{colour}"/>'
@@ -151,12 +163,16 @@ def _moves(line: Line) -> bool:
 
 
 def _build_frames(index: int, line: Line, seconds: float) -> str:
-    begin, end = (f"{100 * (moment or 0) / seconds:.2f}%" for moment in (line.begin, line.end))
-    hidden = "0% { visibility: hidden; } " if line.begin else ""
+    start, begin, end = (
+        f"{100 * moment / seconds:.2f}%"
+        for moment in (_FIRST_PAUSE, _FIRST_PAUSE + line.begin, _FIRST_PAUSE + (line.end or 0))
+    )
+    first = "hidden" if line.end is not None else "visible"
+    hidden = f" {start} {{ visibility: hidden; }}" if line.begin else ""
     gone = f" {end} {{ visibility: hidden; }}" if line.end is not None else ""
     return (
-        f"#l{index} {{ animation: a{index} {seconds:.1f}s step-end infinite; }} "
-        f"@keyframes a{index} {{ {hidden}{begin} {{ visibility: visible; }}{gone} }}\n"
+        f"#l{index} {{ animation: a{index} {seconds:.1f}s step-end; }} "
+        f"@keyframes a{index} {{ 0% {{ visibility: {first}; }}{hidden} {begin} {{ visibility: visible; }}{gone} }}\n"
     )
 
 

@@ -87,7 +87,7 @@ def test_docstring_of_each_method_has_exactly_its_parameters(name: str) -> None:
 def test_page_has_the_parameters_of_each_method_of_the_hook() -> None:
     section = find_section("SparkApplicationHook")
     for name, method in list_classes.list_methods(SparkApplicationHook).items():
-        part = section.split(f"\n#### `{name}(")[1].split("\n#### ")[0]
+        part = section.split(f"\n#### `{name}`\n")[1].split("\n#### ")[0]
         assert list_parameters(method) == list_rows(part.split("| Raises | |")[0])
 
 

@@ -1,5 +1,6 @@
 """The hooks of the site complete the pages."""
 
+import re
 from types import SimpleNamespace
 
 import pytest
@@ -7,8 +8,8 @@ import pytest
 from docs import adapt_site
 
 
-def complete(html: str) -> str:
-    return adapt_site.on_page_content(html, SimpleNamespace(url="reference/airflow/"), None, None)
+def complete(html: str, path: str = "guides/logs.md") -> str:
+    return adapt_site.on_page_content(html, SimpleNamespace(url="a/b/", file=SimpleNamespace(src_uri=path)), None, None)
 
 
 def test_bar_in_a_cell_has_no_backslash() -> None:
@@ -19,6 +20,13 @@ def test_bar_in_a_cell_has_no_backslash() -> None:
 def test_backslash_in_a_code_block_stays() -> None:
     block = r"<table><tr><td>x</td></tr></table><pre><code>grep 'a\|b'</code></pre>"
     assert complete(block) == block
+
+
+def test_parameter_on_the_page_of_classes_has_an_anchor() -> None:
+    row = "<tr><td><code>image</code></td><td>x</td></tr>"
+    page = complete(f'<h3 id="operator">O</h3>{row}<h4 id="hook">H</h4>{row}', "reference/airflow.md")
+    assert re.findall(r'id="(\w+-\w+)"', page) == ["operator-image", "hook-image"]
+    assert complete(row) == row
 
 
 def test_light_picture_gets_a_dark_twin() -> None:

@@ -1,5 +1,6 @@
 """The pictures of terminals show what a command wrote, with its colours, and when it wrote it."""
 
+import re
 import sys
 from pathlib import Path
 from xml.etree import ElementTree
@@ -36,6 +37,18 @@ def test_progress_is_replaced_and_waits_are_shortened() -> None:
 
 def test_long_line_is_wrapped_as_in_a_terminal() -> None:
     assert [line.text.plain for line in replay("x", [(0, "a" * 25 + "\r\n")], 10)[1:]] == ["a" * 10, "a" * 10, "a" * 5]
+
+
+def test_hidden_line_leaves_no_gap() -> None:
+    output = [(1.0, "\x1b[33m26/01/01 WARN"), (1.5, " x: slow\x1b[0m\r\nready\r\n")]
+    lines = replay("up", output, 40, re.compile(r"[0-9/]+ WARN "))
+    assert [(line.row, line.text.plain) for line in lines] == [(0, "$ up"), (1, "ready")]
+
+
+def test_recording_shows_the_end_first_and_plays_once() -> None:
+    picture = draw("demo", replay("up", OUTPUT, 40), 40)
+    assert "infinite" not in picture
+    assert re.findall(r"@keyframes a[23] \{ 0% \{ visibility: (\w+)", picture) == ["hidden", "visible"]
 
 
 def test_picture_has_colours_and_times() -> None:
