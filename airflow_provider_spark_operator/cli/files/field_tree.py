@@ -70,6 +70,18 @@ def list_paths(tree: Field) -> Iterator[tuple[str, Field]]:
             yield from ((f"{name}.{path}", inner) for path, inner in list_paths(field))
 
 
+def complete_path(tree: Field, incomplete: str) -> list[str]:
+    """Return the paths of the fields at the same place as an incomplete path; empty if there is no such place."""
+    owner, dot, _ = incomplete.rpartition(".")
+    found = tree
+    for name in owner.split(".") if dot else ():
+        inner = found.list_fields().get(name.partition("[")[0])
+        if inner is None:
+            return []
+        found = inner
+    return [f"{owner}{dot}{name}" for name in found.list_fields()]
+
+
 def _list_model_fields(model: type[Model]) -> Fields:
     found = {}
     for name, field in model.model_fields.items():

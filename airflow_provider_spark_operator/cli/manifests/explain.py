@@ -13,7 +13,7 @@ from ...core.kubernetes.names import DEFAULT_API_VERSION
 from ..base.errors import CommandError
 from ..base.exit_codes import ExitCode
 from ..base.program_name import get_program_name
-from ..files.field_tree import Field, build_kubeflow_tree, build_tree, list_paths
+from ..files.field_tree import Field, build_kubeflow_tree, build_tree, complete_path, list_paths
 from ..options.declaration import Parameter, VerbOption
 
 EXAMPLES = """
@@ -48,6 +48,15 @@ _SYNONYMS = {
 }
 
 
+def _complete(incomplete: str, *, kubeflow: bool) -> list[str]:
+    word, dot, rest = incomplete.partition(".")
+    kind = next((kind for kind, words in _KINDS.items() if word.lower() in words), "SparkApplication")
+    tree = build_kubeflow_tree() if kubeflow else build_tree(kind)
+    if dot and word.lower() in _KINDS[kind]:
+        return [f"{word}.{path}" for path in complete_path(tree, rest)]
+    return [*(names[0] for names in _KINDS.values()), *complete_path(tree, incomplete)]
+
+
 def run(
     field: Annotated[
         str,
@@ -55,7 +64,7 @@ def run(
             "FIELD",
             "KIND, KIND.PATH or PATH, for example sparkapp, sparkapp.spec.sparkConf or spec.sparkConf; a PATH "
             "without a kind is a field of SparkApplication; or words to search for, for example memory",
-            complete=lambda *_: [names[0] for names in _KINDS.values()],
+            complete=lambda context, incomplete: _complete(incomplete, kubeflow=bool(context.params.get("kubeflow"))),
         ),
     ],
     recursive: Annotated[bool, Parameter("--recursive", "list the fields of all levels, without descriptions")] = False,

@@ -34,9 +34,10 @@ _ZSH = """\
 #compdef spark-operator
 _spark_operator() {
   local -a found
-  local line
+  local line meaning
   for line in ${(f)"$(spark-operator complete -- "${(@)words[2,CURRENT]}" 2>/dev/null)"}; do
-    found+=("${${line%%$'\\t'*}//:/\\\\:}:${line#*$'\\t'}")
+    meaning="${line#*$'\\t'}"
+    found+=("${${line%%$'\\t'*}//:/\\\\:}${meaning:+:$meaning}")
   done
   if [ "$line" = :files ]; then compset -P '--*='; _files
   elif (( ${#found} )); then _describe 'spark-operator' found
@@ -77,8 +78,9 @@ _SCRIPTS = {Shell.BASH: _BASH, Shell.ZSH: _ZSH, Shell.FISH: _FISH}
 def run(shell: Annotated[Shell, Parameter("bash|zsh|fish", "the shell")]) -> ExitCode:
     """Print the completion script of a shell.
 
-    It completes verbs, options and their values, and the names of contexts, namespaces, applications, executors and
-    SparkClusters. If the cluster does not answer within two seconds, no names of its objects are completed.
+    It completes verbs, options and their values, fields, and the names of contexts, namespaces, applications,
+    executors and SparkClusters. If the cluster does not answer within two seconds, no names of its objects are
+    completed.
     """
     print(_SCRIPTS[shell], end="")
     return ExitCode.SUCCESS

@@ -82,8 +82,10 @@ class VerbGroup(click.Group):
         """Return the help of the group, which imports no verb."""
         return help_page.format_group(ctx, catalogue.list_members(self.member_of))
 
-    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:  # noqa: ARG002 - as in click
-        """Return the verbs, with their summaries. No verb is imported."""
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Return the options, or the verbs with their summaries. No verb is imported."""
+        if incomplete.startswith("-"):
+            return click.Command.shell_complete(self, ctx, incomplete)
         return [CompletionItem(word, help=summary) for word, summary in self.list_summaries().items()]
 
 

@@ -66,7 +66,8 @@ def _build_parameter(name: str, option: Declaration) -> inspect.Parameter:
     is_repeated = option.form in _REPEATED
     text = f"{option.help}; can be repeated" if is_repeated else option.help
     usage = f"{option.flag or '--' + name.replace('_', '-')} {option.metavar}"
-    declared = Parameter(usage, text, check=partial(_check, option), panel=option.panel)
+    words = (lambda *_: option.words) if option.words else None
+    declared = Parameter(usage, text, check=partial(_check, option), complete=words, panel=option.panel)
     annotation: Any = Annotated[list[str] | None, declared] if is_repeated else Annotated[str | None, declared]
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
 

@@ -12,6 +12,7 @@ from ...core.parameters.declaration import Panel
 from ...core.parameters.ttl import KEEP
 from ..base.ages import check_duration, parse_duration
 from ..base.object_names import require_object_name
+from ..files.field_tree import build_tree, complete_path
 from ..options.assignment import parse_assignment, read_value
 from ..options.declaration import Parameter
 from ..options.options import require_text
@@ -79,6 +80,7 @@ Assignments: TypeAlias = Annotated[
         "set a field of the manifest, overriding all other options; the value is read as YAML, or literally if "
         "the field is a string; null removes the field; can be repeated",
         check=check_assignments,
+        complete=lambda _, incomplete: complete_path(build_tree("SparkApplication"), incomplete),
     ),
 ]
 ApiVersion: TypeAlias = Annotated[

@@ -52,6 +52,7 @@ class Declaration:
         metavar: The name of the value in the help.
         help: The meaning of the parameter.
         flag: The option. If empty, the option is the name of the parameter with hyphens instead of underscores.
+        words: The words that a shell completes.
     """
 
     check: Check
@@ -60,11 +61,21 @@ class Declaration:
     metavar: str
     help: str
     flag: str = ""
+    words: tuple[str, ...] = ()
 
 
-def declare(check: Check, form: Form, panel: Panel, metavar: str, meaning: str, *, flag: str = "") -> Any:
+def declare(
+    check: Check,
+    form: Form,
+    panel: Panel,
+    metavar: str,
+    meaning: str,
+    *,
+    flag: str = "",
+    words: tuple[str, ...] = (),
+) -> Any:
     """Return the field of a parameter. Its default is None. See `Declaration`."""
-    return field(default=None, metadata={_KEY: Declaration(check, form, panel, metavar, meaning, flag)})
+    return field(default=None, metadata={_KEY: Declaration(check, form, panel, metavar, meaning, flag, words)})
 
 
 def read_declarations(parameters: type) -> Mapping[str, Declaration]:

@@ -43,7 +43,8 @@ from .validators import (
 _SECONDS: Final = re.compile(r"[0-9]{1,12}(\.[0-9]+)?")
 _VARIABLE: Final = re.compile(r"[-._a-zA-Z][-._a-zA-Z0-9]*")
 _FOLDER: Final = re.compile(r"([a-zA-Z][a-zA-Z0-9+.-]*:/|/)[^ ]*")
-_POLICIES: Final = ("Never", "OnFailure", "OnInfrastructureFailure", "Always")
+PULL_POLICIES: Final = ("Always", "IfNotPresent", "Never")
+RESTART_POLICIES: Final = ("Never", "OnFailure", "OnInfrastructureFailure", "Always")
 # The API server ignores an unknown source, and the volume then becomes an emptyDir.
 _VOLUME_SOURCES: Final = (
     "awsElasticBlockStore azureDisk azureFile cephfs cinder configMap csi downwardAPI emptyDir ephemeral fc flexVolume "
@@ -220,7 +221,7 @@ _SCHEDULER: Final[Mapping[str, Check]] = {
     "name": _NAME,
     "queue": text(names.is_label_value, "must be the name of a queue, such as root.data", f": {names.LABEL_RULE}"),
 }
-_RESTARTS: Final = {"policy": one_of(*_POLICIES), "attempts": integer(0), "backoff": _DURATION}
+_RESTARTS: Final = {"policy": one_of(*RESTART_POLICIES), "attempts": integer(0), "backoff": _DURATION}
 
 STRING: Final = satisfies(_is_text, "must be a string")
 NON_EMPTY: Final = matches(r"(?s).*\S.*", "must be a string")
@@ -269,7 +270,9 @@ ALLOCATION: Final = choose(_is_flag, _ANY, group(types.DynamicAllocation, _LIMIT
 TIMEOUTS: Final = group(types.Timeouts, _TIMEOUTS)
 RESTART_POLICY: Final = choose(
     _is_text,
-    satisfies(lambda word: word in _POLICIES, f"must be one of {', '.join(_POLICIES)}, or a RestartPolicy"),
+    satisfies(
+        lambda word: word in RESTART_POLICIES, f"must be one of {', '.join(RESTART_POLICIES)}, or a RestartPolicy"
+    ),
     group(types.RestartPolicy, _RESTARTS, _find_restart_problem),
 )
 SCHEDULER: Final = choose(_is_text, _NAME, group(types.Scheduler, _SCHEDULER, _find_scheduler_problem))

@@ -166,11 +166,12 @@ class Parameters:
         name_of("a PriorityClass"), Form.TEXT, Panel.PODS, "NAME", "PriorityClass of the pods"
     )
     image_pull_policy: str | None = declare(
-        one_of("Always", "IfNotPresent", "Never"),
+        one_of(*checks.PULL_POLICIES),
         Form.TEXT,
         Panel.PODS,
         "POLICY",
         "when nodes pull the image: Always, IfNotPresent or Never",
+        words=checks.PULL_POLICIES,
     )
     image_pull_secrets: Sequence[str] | str | None = declare(
         checks.PULL_SECRETS, Form.LIST, Panel.PODS, "NAME,…", "Secrets with credentials of the registry"
@@ -187,6 +188,7 @@ class Parameters:
         Panel.LIFECYCLE,
         "POLICY",
         "restarts: Never, OnFailure, OnInfrastructureFailure or Always; or policy=OnFailure,attempts=3,backoff=30s",
+        words=checks.RESTART_POLICIES,
     )
     timeouts: Timeouts | Mapping[str, object] | None = declare(
         checks.TIMEOUTS,

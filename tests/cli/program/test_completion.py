@@ -15,6 +15,8 @@ from airflow_provider_spark_operator.cli.program import kubectl_completion
 from tests.cluster import Cluster, run_on, stay_submitted
 from tests.kube.scripted_api import build_kubeconfig
 
+VERSIONS = ("sparkVersion", "scalaVersion", "jdkVersion")
+
 
 def complete(capsys: pytest.CaptureFixture[str], *words: str) -> list[str]:
     assert main(["complete", "--", *words]) == ExitCode.SUCCESS
@@ -34,6 +36,17 @@ def complete(capsys: pytest.CaptureFixture[str], *words: str) -> list[str]:
         (["completion", ""], ["bash", "zsh", "fish"]),
         (["crds", "--kind", ""], ["SparkApplication", "SparkCluster"]),
         (["fly", "x"], []),
+        (["--v"], ["--version"]),
+        (["local", "--h"], ["--help"]),
+        (["explain", "sparkapp.spec.runtimeVersions."], [f"sparkapp.spec.runtimeVersions.{name}" for name in VERSIONS]),
+        (["explain", "sparkc"], ["sparkcluster"]),
+        (["explain", "spec.driverS"], ["spec.driverServiceIngressList", "spec.driverSpec"]),
+        (["explain", "nope.x"], []),
+        (["explain", "--kubeflow", "sparkapp.spec.executor.inst"], ["sparkapp.spec.executor.instances"]),
+        (["submit", "a.yaml", "--set", "spec.configMapSpecs[0].na"], ["spec.configMapSpecs[0].name"]),
+        (["submit", "a.yaml", "--set=spec.su"], ["--set=spec.suspend"]),
+        (["submit", "a.py", "--restart-policy", "A"], ["Always"]),
+        (["submit", "a.py", "--image-pull-policy", ""], ["Always", "IfNotPresent", "Never"]),
         (["help", "cluster", "sc"], ["scale"]),
         (["help", "local", "r"], ["reset", "run"]),
         (["help", "e"], ["events", "explain", "exit-codes"]),

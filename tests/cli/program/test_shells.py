@@ -90,3 +90,14 @@ def test_tab_completes_words_of_the_program_and_of_the_cluster(
             screen.press("Tab")
             screen.wait_for(f"READY> {completed}( |$)")
             screen.press("C-u")
+
+
+def test_words_without_a_meaning_are_listed_alone(
+    shell: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["completion", shell]) == ExitCode.SUCCESS
+    with open_shell(shell, tmp_path, capsys.readouterr().out) as screen:
+        screen.press("-l", "spark-operator completion ")
+        screen.wait_for("READY> spark-operator completion")
+        screen.press("Tab", "Tab")
+        assert not any("--" in line for line in screen.wait_for(r"(bash|fish|zsh)\s+(bash|fish|zsh)"))
