@@ -273,7 +273,7 @@ def list_permissions(documents: list[Json], name: str) -> set[tuple[str, str, st
 @pytest.mark.parametrize(("role", "manifest"), [("", "controller"), ("-driver", "workload")])
 def test_chart_permissions_equal_those_of_the_manifests(role: str, manifest: str) -> None:
     documents = list(yaml.safe_load_all((MANIFEST / f"{manifest}.yaml").read_text()))
-    name = {"controller": "spark-operator", "workload": "spark-driver"}[manifest]
+    name = {"controller": "spark-operator-controller", "workload": "spark-driver"}[manifest]
     required = list_permissions([each for each in documents if "rules" in each], name)
     # The chart creates the Lease, and a role for this Lease alone.
     required = {permission for permission in required if permission[1] != "leases"}

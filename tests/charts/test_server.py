@@ -33,7 +33,7 @@ from airflow_provider_spark_operator.reconcile.reports.event_filter import Event
 from airflow_provider_spark_operator.reconcile.webhook.webhook import serve_webhook
 from tests.charts.conftest import Cluster, build_path
 from tests.charts.helm import CHART, NAMESPACE, RELEASE, VARIANTS, Json, needs_helm, render_chart, run_helm, select_kind
-from tests.charts.test_chart import list_permissions
+from tests.charts.test_chart import MANIFEST, list_permissions
 from tests.reconcile.reconcilers.test_clusters import build_cluster as spark_cluster
 from tests.reconcile.stage import QUICK, Stage, build_application, play_drivers, run_controller, state_of
 
@@ -401,3 +401,35 @@ async def test_release_can_take_over_existing_crds(cluster: Cluster, client: Kub
     assert has_reasons(await client.get(CUSTOM_RESOURCE_DEFINITIONS, name, None))
     assert (await client.get(SPARK_APPLICATIONS, "pi", "jobs"))["spec"] == {**created["spec"], "suspend": False}
     run_helm("uninstall", RELEASE, "--namespace", NAMESPACE, kubeconfig=cluster.kubeconfig)
+
+
+async def test_release_leaves_the_roles_of_the_manifests_and_their_bindings_alone(
+    cluster: Cluster, client: KubeClient, definitions: None
+) -> None:
+    roles, bindings = (
+        ResourceType("rbac.authorization.k8s.io", "v1", f"{kind.lower()}s", kind) for kind in ("Role", "RoleBinding")
+    )
+    group = {"apiGroup": roles.group}
+    created: dict[str, Json] = {}
+    for manifest in ("controller", "workload"):
+        for document in yaml.safe_load_all((MANIFEST / f"{manifest}.yaml").read_text()):
+            if document["kind"] == roles.kind:
+                name = document["metadata"]["name"]
+                binding = {
+                    "metadata": {"name": name},  # the documentation gives the binding the name of the role
+                    "roleRef": {**group, "kind": roles.kind, "name": name},
+                    "subjects": [{**group, "kind": "User", "name": "ann"}],
+                }
+                await client.create(roles, document, "jobs")
+                created[name] = await client.create(bindings, binding, "jobs")
+
+    words = ("install", RELEASE, str(CHART), "--namespace", NAMESPACE, "--take-ownership")
+    run_helm(*words, kubeconfig=cluster.kubeconfig, values={"watch": {"namespaces": ["jobs"]}})
+
+    assert created
+    for name, binding in created.items():
+        assert (await client.get(bindings, name, "jobs"))["subjects"] == binding["subjects"]
+    run_helm("uninstall", RELEASE, "--namespace", NAMESPACE, kubeconfig=cluster.kubeconfig)
+    for name in created:
+        await client.delete(bindings, name, "jobs")
+        await client.delete(roles, name, "jobs")
