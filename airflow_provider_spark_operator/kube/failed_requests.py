@@ -45,6 +45,12 @@ def parse_status(content: bytes) -> dict[str, Any]:
     return {"message": text[:200]} if text else {}
 
 
+def is_kubernetes_not_found(content: bytes) -> bool:
+    """Return whether the body of an answer with status 404 is one of the API server, not of a proxy."""
+    # The API server answers a path outside of its API groups with this text.
+    return parse_status(content).get("kind") == "Status" or content.strip() == b"404 page not found"
+
+
 def read_retry_after(response: aiohttp.ClientResponse) -> float | None:
     """Return the pause that a server requests, in seconds."""
     try:

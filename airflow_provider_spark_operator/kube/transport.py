@@ -30,7 +30,7 @@ from .errors import (
     Unreachable,
     is_refusal,
 )
-from .failed_requests import parse_status, read_retry_after, translate_errors
+from .failed_requests import is_kubernetes_not_found, parse_status, read_retry_after, translate_errors
 from .link import Link, Links
 
 CONNECT_SECONDS = 10.0
@@ -350,8 +350,14 @@ class Transport:
                 content += chunk
         finally:
             _drop(response)
+        message = ""
         if 300 <= response.status < 400:
             message = f"{link.server} redirects to another address: it is not a Kubernetes API server"
+        elif response.status == 404 and not is_kubernetes_not_found(content):
+            message = (
+                f"{link.server} answered HTTP status 404 without a Kubernetes Status: it is not a Kubernetes API server"
+            )
+        if message:
             return call.build_error(502, {"reason": "NoKubernetesAnswer", "message": message})
         error = call.build_error(response.status, parse_status(content), read_retry_after(response))
         if isinstance(error, Unauthorized):

@@ -246,6 +246,15 @@ async def test_redirect_is_not_followed(api: ScriptedApi, client: KubeClient) ->
     assert len(api.requests) == 1
 
 
+@pytest.mark.parametrize(
+    "body", ["", "<h1>Not Found</h1>", '{"message": "no route"}', "[]"], ids=["empty", "page", "JSON", "list"]
+)
+async def test_missing_path_of_a_proxy_is_not_a_missing_object(api: ScriptedApi, client: KubeClient, body: str) -> None:
+    api.script(*[answer_text(body, 404)] * 4)
+    with pytest.raises(ServerError, match=r"answered HTTP status 404 .*: it is not a Kubernetes API server"):
+        await client.get(PODS, "a", "jobs")
+
+
 async def test_error_that_is_nested_too_deeply_is_shown_as_text(api: ScriptedApi, client: KubeClient) -> None:
     api.script(answer_text("[" * 5000, 403))
     with pytest.raises(KubeError, match=r"\[\[\["):
