@@ -11,6 +11,8 @@ from pathlib import Path
 
 from local_kubernetes.kubelet.node.runtime import StartError
 
+from ..provider import advise_installation
+
 OLDEST_MAJOR = 17
 _ASK_SECONDS = 30.0
 
@@ -59,8 +61,8 @@ async def find_java(environment: Mapping[str, str] | None = None) -> Java:
             too_old.append(f"{executable} is Java {java.major}")
     found = f" ({'; '.join(too_old)})" if too_old else ""
     raise JavaMissing(
-        f"no Java {OLDEST_MAJOR} or newer was found{found}: install one with "
-        "pip install 'airflow-provider-spark-operator[local]', or set JAVA_HOME to your Java"
+        f"no Java {OLDEST_MAJOR} or newer was found{found}: {advise_installation('local')}, or set JAVA_HOME to your "
+        "Java"
     )
 
 

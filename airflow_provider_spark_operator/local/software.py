@@ -7,6 +7,7 @@ from pathlib import Path
 
 from local_kubernetes.kubelet.node.runtime import StartError
 
+from ..provider import advise_installation
 from .class_archive import build_archive_path
 from .java import Java, find_java, with_archive
 
@@ -78,4 +79,4 @@ def find_spark() -> Path:
     for folder in (package.submodule_search_locations or ()) if package else ():
         if (Path(folder) / "jars").is_dir():
             return Path(folder)
-    raise SparkMissing("Spark is not installed: install it with pip install 'airflow-provider-spark-operator[local]'")
+    raise SparkMissing(f"Spark is not installed: {advise_installation('local')}")

@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import pytest
 
+from ..provider import advise_installation
+
 if TYPE_CHECKING:
     from datetime import datetime
 
@@ -92,7 +94,7 @@ def spark_cluster(monkeypatch: pytest.MonkeyPatch) -> "Iterator[ScriptedCluster]
     except ModuleNotFoundError as error:
         if error.name != "local_kubernetes":
             raise
-        pytest.fail("spark_cluster needs local-kubernetes: pip install 'airflow-provider-spark-operator[testing]'")
+        pytest.fail(f"spark_cluster needs local-kubernetes: {advise_installation('testing')}")
 
     with ScriptedCluster().serve() as cluster:
         connect(monkeypatch, "kubernetes_default", cluster)

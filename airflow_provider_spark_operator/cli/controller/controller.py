@@ -15,6 +15,7 @@ from ...kube.client import KubeClient
 from ...kube.connection import ClusterAccess, open_client
 from ...kube.errors import Forbidden, NotFound
 from ...kube.resources import NAMESPACES, SPARK_APPLICATIONS, SPARK_CLUSTERS, ResourceType
+from ...provider import advise_installation
 from ...reconcile.controller import REPEATED_WRITES, Controller
 from ...reconcile.objects.cache import key_of
 from ...reconcile.objects.limits import RequestLimiter
@@ -278,8 +279,7 @@ def open_webhook(port: int, address: str, client: KubeClient, configuration: str
         from ...reconcile.webhook.webhook import serve_webhook  # noqa: PLC0415
     except ModuleNotFoundError as error:
         raise CommandError(
-            f"--webhook: missing package {error.name}. "
-            "Install it with pip install 'airflow-provider-spark-operator[webhook]'",
+            f"--webhook: missing package {error.name}. To install it, {advise_installation('webhook')}",
             ExitCode.INVALID,
         ) from None
     return serve_webhook(port, client, configuration, address=address)

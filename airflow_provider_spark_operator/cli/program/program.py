@@ -8,6 +8,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from ... import __version__
+from ...provider import advise_installation
 from ..base.errors import CommandError
 from ..base.exit_codes import ExitCode
 from ..base.interrupts import raise_on_interrupt
@@ -117,7 +118,7 @@ def build_verb(verb: catalogue.Verb) -> VerbCommand:
         if (error.name or "").startswith(__package__.partition(".")[0]):
             raise
         raise CommandError(
-            f"missing package {error.name}. Install it with pip install 'airflow-provider-spark-operator[local]'",
+            f"missing package {error.name}. To install it, {advise_installation('local')}",
             ExitCode.INVALID,
         ) from None
     command = VerbCommand(

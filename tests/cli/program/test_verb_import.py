@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from airflow_provider_spark_operator.cli.base.exit_codes import ExitCode
 from airflow_provider_spark_operator.cli.program.verb_import import import_verb
 
 MODULE = """
@@ -32,6 +33,25 @@ def test_collection_and_plugins_are_disabled_only_during_the_import(
     assert module.plugins == (wanted or "__all__")
     assert gc.isenabled()
     assert os.environ.get("PYDANTIC_DISABLE_PLUGINS") == wanted
+
+
+def test_missing_package_is_reported_with_the_command_of_a_clone() -> None:
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-c",
+            "import sys; sys.modules['local_kubernetes'] = None\n"
+            "from airflow_provider_spark_operator.cli import main\nsys.exit(main(['local', 'up']))",
+        ],
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == ExitCode.INVALID
+    message = " ".join(done.stderr.split())
+    assert "missing package local_kubernetes" in message
+    assert message.endswith(
+        "To install it, run `pip install ./packages/local-kubernetes '.[local]'` in a clone of the repository"
+    )
 
 
 def test_failed_import_enables_collection_and_plugins_again(monkeypatch: pytest.MonkeyPatch) -> None:
