@@ -21,6 +21,10 @@ from ..objects.lease import LeaseTerms, build_lease
 
 logger = logging.getLogger(__name__)
 
+_OTHER_LEASE = (
+    ". Start the controller with --lease OTHER-NAMESPACE/NAME, so that it can remove the finalizers of the "
+    "applications in this namespace"
+)
 _READ_VERBS = frozenset({"get", "list", "watch"})
 
 
@@ -183,6 +187,8 @@ class Elector:
             return 0.0 if self.leadership.is_held else self._terms.retry
         except (KubeError, TimeoutError) as error:
             cause = str(error) or "the API did not answer in time"
+            if "because it is being terminated" in cause:
+                cause += _OTHER_LEASE
             self._log(f"could not acquire or renew lease {self._lease}: {cause}", logging.WARNING)
         except Exception:
             # If the election ended, there would be no leader any more.

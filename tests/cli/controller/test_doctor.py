@@ -223,11 +223,13 @@ class Api:
     Attributes:
         denied: The permission that the client does not have, as `verb kind`, or `everything`.
         ready: Whether each endpoint of the DNS is ready. None if its Service cannot be read.
+        namespace: The namespace. None if it cannot be read.
     """
 
     def __init__(self) -> None:
         self.denied = ""
         self.ready: list[bool] | None = None
+        self.namespace: JsonObject | None = None
 
     def answer(self, asked: Asked) -> Answer:
         if asked.path == "/version":
@@ -248,8 +250,12 @@ class Api:
         if self.ready is not None and "/kube-system/endpointslices" in asked.path:
             endpoints = [{"conditions": {"ready": one}} for one in self.ready]
             return Answer({"items": [{"metadata": {"name": "kube-dns-1"}, "endpoints": endpoints}]})
-        if asked.path.startswith("/openapi/v3/"):  # every user can read it
-            return Answer({"components": {"schemas": {}}})
+        fixed: dict[str, JsonObject | None] = {
+            "/openapi/v3/apis/spark.apache.org/v1": {"components": {"schemas": {}}},  # every user can read it
+            "/api/v1/namespaces/jobs": self.namespace,
+        }
+        if document := fixed.get(asked.path):
+            return Answer(document)
         if "/namespaces/jobs/" in asked.path and asked.path.endswith(("/sparkapplications", "/pods")):
             return Answer({"items": []})
         return refuse(asked)
@@ -364,6 +370,26 @@ def test_narrow_terminal_shows_the_fix_below_its_check(
     ]
 
 
+def test_namespace_that_waits_for_finalizers_fails_with_the_way_to_remove_them(
+    api: Api, capsys: pytest.CaptureFixture[str]
+) -> None:
+    message = (
+        "Some content in the namespace has finalizers remaining: sparkapplications.spark.apache.org/finalizer in 1"
+    )
+    conditions = [
+        {"type": "NamespaceContentRemaining", "status": "True", "message": "Some resources are remaining"},
+        {"type": "NamespaceFinalizersRemaining", "status": "True", "message": message},
+    ]
+    api.namespace = {
+        "metadata": {"name": "jobs", "deletionTimestamp": "2026-01-01T00:00:00Z"},
+        "status": {"phase": "Terminating", "conditions": conditions},
+    }
+    _, checks = diagnose(capsys)
+    check = checks["namespace jobs"]
+    assert (check["status"], check["result"]) == ("failed", f"it is being deleted: {message}")
+    assert "--lease OTHER-NAMESPACE/NAME" in check["fix"]
+
+
 @pytest.mark.parametrize(("ready", "status"), [([True, False], "passed"), ([False], "failed"), ([], "failed")])
 def test_dns_needs_one_ready_endpoint(
     ready: list[bool], status: str, api: Api, capsys: pytest.CaptureFixture[str]
@@ -387,3 +413,20 @@ def test_unreachable_server_is_the_only_result(
     assert code == ExitCode.API_FAILED
     (check,) = checks.values()
     assert (check["check"], check["status"]) == (f"connection to {url}", "failed")
+
+
+def test_address_of_a_proxy_is_not_taken_for_a_cluster_without_definitions(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "proxy"
+    monkeypatch.setenv("KUBECONFIG", str(path))
+    with serve(lambda _: Answer("", 404)) as url:
+        path.write_text(json.dumps(build_kubeconfig(url)))
+        code, checks = diagnose(capsys)
+        assert code == ExitCode.API_FAILED
+        (check,) = checks.values()
+        assert check["result"].endswith(
+            f"{url} answered HTTP status 404 without a Kubernetes Status: it is not a Kubernetes API server"
+        )
+        assert main(["list"]) == ExitCode.API_FAILED
+    assert "it is not a Kubernetes API server" in capsys.readouterr().err

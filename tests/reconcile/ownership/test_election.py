@@ -1,17 +1,19 @@
 """Several candidates in an election, on a local API server."""
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 
 import pytest
 
+from airflow_provider_spark_operator.core.kubernetes.names import APPLICATION_FINALIZER
 from airflow_provider_spark_operator.core.kubernetes.ownership import LeaseReference, Tenure, read_tenure
 from airflow_provider_spark_operator.kube.call import Call
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import KubeError, Unreachable
-from airflow_provider_spark_operator.kube.resources import LEASES, PODS
+from airflow_provider_spark_operator.kube.resources import LEASES, NAMESPACES, PODS, SPARK_APPLICATIONS
 from airflow_provider_spark_operator.reconcile.objects.lease import LeaseTerms
 from airflow_provider_spark_operator.reconcile.ownership.election import (
     Elector,
@@ -20,7 +22,7 @@ from airflow_provider_spark_operator.reconcile.ownership.election import (
     create_identity,
     elect,
 )
-from tests.reconcile.stage import DEADLINE, Stage, build_error
+from tests.reconcile.stage import DEADLINE, Stage, build_application, build_error
 
 HOURS = LeaseTerms(duration=7200, renew_deadline=3600, retry=0.05)
 QUICK = LeaseTerms(duration=1, renew_deadline=0.6, retry=0.05)
@@ -167,6 +169,28 @@ async def test_deleted_lease_is_created_again(stage: Stage) -> None:
             return [read_tenure(item).holder for item in items] == ["one"]
 
         await stage.wait_until_true(is_back)
+
+
+async def test_lease_in_a_terminating_namespace_is_answered_with_the_option_for_another(
+    stage: Stage, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.WARNING)
+    document = build_application()
+    document["metadata"]["finalizers"] = [APPLICATION_FINALIZER]
+    await stage.client.create(SPARK_APPLICATIONS, document, stage.namespace)
+    await stage.client.delete(NAMESPACES, stage.namespace, None)
+
+    async with elect(build_elector(stage, "one")):
+
+        async def is_logged() -> bool:
+            return bool(caplog.messages)
+
+        await stage.wait_until_true(is_logged)
+
+    assert caplog.messages[0].endswith(
+        "because it is being terminated. Start the controller with --lease OTHER-NAMESPACE/NAME, so that it can remove "
+        "the finalizers of the applications in this namespace"
+    )
 
 
 def test_writes_pass_the_check_only_in_the_leader() -> None:

@@ -19,6 +19,12 @@ SCALE_PERMISSION: Final = Permission(STATEFUL_SETS, ("patch",), "scale")
 """What `cluster scale` needs in addition to docs/manifests/airflow.yaml."""
 
 
+_START_FOR_FINALIZERS: Final = (
+    "A controller removes the finalizers of Spark. Without Helm, start it with `spark-operator reconcile --namespaces "
+    "NAMESPACE --lease OTHER-NAMESPACE/NAME`"
+)
+
+
 async def check_access(client: KubeClient, namespace: str) -> list[Finding]:
     """Check the connection, the definitions of applications and the permissions of docs/manifests/airflow.yaml."""
     connection, *others = await review_access(client, namespace)
@@ -128,5 +134,8 @@ async def check_namespace(client: KubeClient, namespace: str) -> Finding:
     except KubeError as error:
         return report_error(check, error)
     if found["metadata"].get("deletionTimestamp"):
-        return Finding(check, Status.FAILED, "it is being deleted", "Use another namespace")
+        conditions = found.get("status", {}).get("conditions") or ()
+        left = [one["message"] for one in conditions if one["type"] == "NamespaceFinalizersRemaining"]
+        fix = "Use another namespace" + (f". {_START_FOR_FINALIZERS}" if left else "")
+        return Finding(check, Status.FAILED, ": ".join(["it is being deleted", *left]), fix)
     return Finding(check, Status.PASSED)
