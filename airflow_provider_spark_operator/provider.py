@@ -12,12 +12,6 @@ DRIVER_LOG_STREAMS = 200
 """Default of `driver_log_streams`. Each stream is a connection."""
 
 
-def advise_installation(extra: str) -> str:
-    """Return how to install an extra of the package. No release is on a package index yet."""
-    node = "./packages/local-kubernetes " if extra in {"local", "testing"} else ""
-    return f"run `pip install {node}'.[{extra}]'` in a clone of the repository"
-
-
 SECTION = "spark_operator"
 """The section of Airflow's configuration with the options of the provider."""
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from local_kubernetes.kubelet.node.runtime import StartError
 
-from ..provider import advise_installation
+from ..core.spark.installation import advise_installation
 
 OLDEST_MAJOR = 17
 _ASK_SECONDS = 30.0

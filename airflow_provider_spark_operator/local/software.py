@@ -7,7 +7,7 @@ from pathlib import Path
 
 from local_kubernetes.kubelet.node.runtime import StartError
 
-from ..provider import advise_installation
+from ..core.spark.installation import advise_installation
 from .class_archive import build_archive_path
 from .java import Java, find_java, with_archive
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import pytest
 
-from ..provider import advise_installation
+from ..core.spark.installation import advise_installation
 
 if TYPE_CHECKING:
     from datetime import datetime

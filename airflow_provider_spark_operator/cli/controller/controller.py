@@ -9,13 +9,13 @@ from errno import EACCES, EADDRINUSE
 from ...core.kubernetes.json_object import JsonObject
 from ...core.kubernetes.kubernetes_names import NAMESPACE_RULE, is_namespace
 from ...core.kubernetes.ownership import LeaseReference, find_owner
+from ...core.spark.installation import advise_installation
 from ...core.states.states import ApplicationState
 from ...follow.access.versions import require_version
 from ...kube.client import KubeClient
 from ...kube.connection import ClusterAccess, open_client
 from ...kube.errors import Forbidden, NotFound
 from ...kube.resources import NAMESPACES, SPARK_APPLICATIONS, SPARK_CLUSTERS, ResourceType
-from ...provider import advise_installation
 from ...reconcile.controller import REPEATED_WRITES, Controller
 from ...reconcile.objects.cache import key_of
 from ...reconcile.objects.limits import RequestLimiter

@@ -8,7 +8,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from ... import __version__
-from ...provider import advise_installation
+from ...core.spark.installation import advise_installation
 from ..base.errors import CommandError
 from ..base.exit_codes import ExitCode
 from ..base.interrupts import raise_on_interrupt
