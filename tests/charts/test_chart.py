@@ -10,7 +10,11 @@ import yaml
 
 from airflow_provider_spark_operator import __version__
 from airflow_provider_spark_operator.crds import build_custom_resource_definitions
-from airflow_provider_spark_operator.reconcile.settings.settings import parse_properties_settings, parse_yaml_settings
+from airflow_provider_spark_operator.reconcile.settings.settings import (
+    SETTINGS,
+    parse_properties_settings,
+    parse_yaml_settings,
+)
 from tests.charts.helm import (
     CHART,
     KUBERNETES,
@@ -255,6 +259,20 @@ def test_controller_reads_the_mounted_configuration(variant: str) -> None:
     assert (settings.decisions.operator_name, settings.workers) == ("ours", 10)
     (deployment,) = select_kind(documents, "Deployment")
     assert f"--config=/etc/spark-operator/{name}" in deployment["spec"]["template"]["spec"]["containers"][0]["args"]
+
+
+def test_schema_lists_the_keys_that_the_controller_reads() -> None:
+    schema = json.loads((CHART / "values.schema.json").read_text())
+    keys = schema["properties"]["config"]["propertyNames"]["enum"]
+    assert {setting.yaml_key for setting in SETTINGS} == {*keys} - {"leaderElection"}  # this key has no effect any more
+    assert parse_yaml_settings("leaderElection: true\n")
+
+
+@needs_helm
+def test_unknown_setting_is_refused_before_the_controller_reads_it() -> None:
+    with pytest.raises(HelmFailed, match="workerz"):
+        render_chart({"config": {"workerz": 3}})
+    assert render_chart({"config": {"workers": 3}})
 
 
 def list_permissions(documents: list[Json], name: str) -> set[tuple[str, str, str]]:
