@@ -329,6 +329,15 @@ def _report_readiness_before(timeout: Rule) -> Rule:
     return decide_both
 
 
+# The order of these rules decides what an application becomes if several things are true at the same time:
+#
+# - Suspension comes first. It deletes the driver, and Kueue's eviction deletes pods too: the rules that judge a driver
+#   would count such an end as a failure. `suspend` itself leaves a driver alone that has really ended.
+# - A missing driver is confirmed next, because all rules after it read the driver pod.
+# - The end of the driver counts before its loss: a pod that is being deleted, or whose node is lost, may have ended.
+# - Drivers of earlier attempts cannot change the result of this attempt, so they wait until it is judged.
+#
+# Each state adds what it records. Timeouts are last: progress that the pods already show ends the wait.
 _WITH_DRIVER: Final[tuple[Rule, ...]] = (
     suspend,
     _confirm_missing_driver,
@@ -337,9 +346,13 @@ _WITH_DRIVER: Final[tuple[Rule, ...]] = (
     delete_unexpected_drivers,
 )
 
+# The finalizer is removed only in ResourceReleased: until then, `_release_deleted` always decides.
 DELETION_RULES: Final[tuple[Rule, ...]] = (_ignore_unowned, _remove_finalizer, _release_deleted)
 _AWAIT_EXECUTORS: Final = (*_WITH_DRIVER, _record_executors, _report_readiness_before(time_out))
 RULES: Final[Mapping[ApplicationState, tuple[Rule, ...]]] = {
+    # An invalid spec fails without waiting for anything. A driver of an earlier attempt would run next to the new one,
+    # so it is deleted before all waiting. `hold` returns quota, so that it precedes the backoff; the backoff precedes
+    # the admission, so that an application that does not start yet uses no quota.
     **dict.fromkeys(
         INITIALIZING,
         (
@@ -362,8 +375,11 @@ RULES: Final[Mapping[ApplicationState, tuple[Rule, ...]]] = {
         _record_executors,
         _report_readiness_before(time_out_blocked_executors),
     ),
+    # A restart releases the attempt although the policy would retain it. `_release` always decides.
     **dict.fromkeys(STOPPING, (_restart, _retain, _release)),
     _State.TERMINATED_WITHOUT_RELEASE_RESOURCES: (delete_unexpected_drivers, _end_retention),
     _State.RESOURCE_RELEASED: (delete_unexpected_drivers, _delete_expired),
+    # The cause decides whether the Workload stays, and quota is returned only when no pod uses it. Both are done before
+    # the application is resumed, which begins a new attempt.
     _State.SUSPENDED: (update_cause, release_all_pods, leave_queue, stay_suspended, resume),
 }

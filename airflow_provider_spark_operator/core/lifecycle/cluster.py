@@ -109,6 +109,13 @@ def _warn_of_edit(situation: ClusterSituation) -> ClusterDecision | None:
 
 
 _RULES_OF_DELETION: Final[tuple[ClusterRule, ...]] = (_remove_finalizer,)
+# The order of the rules of a state:
+#
+# - Nothing is requested from Kueue for a cluster that is held or waits for its backoff: it would use quota.
+# - Pods are deleted before quota is returned, and quota before the state changes. A later state would not return it.
+# - `spec.suspend` counts before an eviction: the cluster then waits for the user, not for Kueue. In Suspended, the
+#   cause is corrected first, because it decides whether the Workload stays.
+# - Readiness and warnings are last, because they do not change the cluster.
 RULES: Final[Mapping[ClusterState, tuple[ClusterRule, ...]]] = {
     _State.SUBMITTED: (hold_suspended, _await_backoff, await_cluster_admission, _create),
     _State.SCHEDULING_FAILURE: (release_pods, release_cluster_quota, release_failed),
