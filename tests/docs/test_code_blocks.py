@@ -41,7 +41,7 @@ BLOCKS = [
     )
 ]
 # Output of programs, and diagrams.
-_SHOWN_ONLY = {"", "text", "mermaid"}
+_SHOWN_ONLY = {"", "text", "mermaid", "json"}
 
 
 def parametrize_blocks(*languages: str) -> pytest.MarkDecorator:

@@ -9,11 +9,13 @@ from typing import Annotated, Final
 
 from rich.text import Text
 
+from ...core.kubernetes.json_object import JsonObject
 from ...core.kubernetes.times import format_duration
+from ...core.report.run_record import build_record
 from ...core.report.timeline import MarkKind, Timeline, build_timeline
 from ...core.report.timeline_picture import draw_timeline
 from ...core.report.timeline_rows import Bar, Group, Tone, build_groups, choose_ticks, describe_timeline, list_tones
-from ...follow.access.snapshot import read_snapshot
+from ...follow.access.snapshot import Snapshot, read_snapshot
 from ...kube.client import KubeClient
 from ...kube.connection import ClusterAccess
 from ..base.cluster_client import run_with_client
@@ -21,8 +23,9 @@ from ..base.errors import CommandError, print_error, print_note
 from ..base.exit_codes import ExitCode
 from ..base.streams import is_unicode
 from ..options.declaration import Parameter
-from ..options.options import ApplicationName, Context, Kubeconfig, Namespace, require_text
-from ..output.output import clean_cell, open_console
+from ..options.options import ApplicationName, Context, Kubeconfig, Namespace, ReportFormat, ReportOutput, require_text
+from ..output.output import clean_cell, format_value, open_console
+from ..views.description import Description, read_description
 
 EXAMPLES = """
 # Show the timeline on the terminal
@@ -30,6 +33,9 @@ spark-operator timeline pi
 
 # Draw it for a report
 spark-operator timeline pi --svg pi.svg
+
+# The core-hours that the executors requested, for a script
+spark-operator timeline pi -o json | jq .totals.requested.executor.coreHours
 """
 
 _STANDARD_OUTPUT: Final = "-"
@@ -40,6 +46,7 @@ def run(
     svg: Annotated[
         str | None, Parameter("--svg FILE", "draw an SVG picture; - is standard output", check=require_text)
     ] = None,
+    output: ReportOutput = ReportFormat.TEXT,
     namespace: Namespace = None,
     context: Context = None,
     kubeconfig: Kubeconfig = None,
@@ -47,10 +54,17 @@ def run(
     """Show the states, the attempts and the executors of an application over time.
 
     The application can be running or ended. Executors whose pods are deleted are usually left out, because their
-    Events cannot be found. With --svg, the command draws a picture instead of printing the timeline.
+    Events cannot be found. With --svg, the command draws a picture instead of printing the timeline. The JSON
+    output is the record of the run: the timeline with waits, requests, totals, the verdict and what is missing.
     """
+    if svg is not None and output is ReportFormat.JSON:
+        raise CommandError("--svg and --output json cannot be combined", ExitCode.INVALID)
 
     async def show(client: KubeClient) -> ExitCode:
+        if output is ReportFormat.JSON:
+            description = await read_description(client, name)
+            print(format_value(_build_record(description), output), end="")
+            return _report_refusals(description.snapshot)
         snapshot = await read_snapshot(client, name)
         timeline = build_timeline(
             snapshot.resource, client.get_time(), all_pods=snapshot.pods, events=snapshot.events or ()
@@ -64,12 +78,33 @@ def run(
                 "the executors are not known: no pod or Event shows them. Spark deletes the pods of its executors when "
                 "the application ends. Set spark.kubernetes.executor.podNamePrefix to find their Events"
             )
-        for error in snapshot.refusals:
-            print_error(str(error))
-        return ExitCode.API_FAILED if snapshot.refusals else ExitCode.SUCCESS
+        return _report_refusals(snapshot)
 
     access = ClusterAccess(kubeconfig=kubeconfig, context=context, namespace=namespace)
     return run_with_client(access, show)
+
+
+def _build_record(description: Description) -> JsonObject:
+    snapshot, unread = description.snapshot, {}
+    if snapshot.pods is None:
+        unread["pods"] = str(snapshot.refusals[0])
+    if snapshot.events is None:
+        unread["events"] = str(snapshot.refusals[-1])
+    if description.verdict.has_cause_in_log and description.evidence and description.evidence.log_problem:
+        unread["log"] = description.evidence.log_problem
+    return build_record(
+        description.timeline,
+        verdict=description.verdict,
+        cause=description.cause,
+        waiting=description.wait,
+        unread=unread,
+    )
+
+
+def _report_refusals(snapshot: Snapshot) -> ExitCode:
+    for error in snapshot.refusals:
+        print_error(str(error))
+    return ExitCode.API_FAILED if snapshot.refusals else ExitCode.SUCCESS
 
 
 def _write(picture: str, path: str) -> None:

@@ -142,7 +142,13 @@ def build_document(description: Description) -> JsonObject:
         "driver": description.driver or None,
         "states": _list_states(timeline),
         "executorPods": [
-            {**asdict(span), "begin": _format_time(span.begin), "end": _format_time(span.end)}
+            {
+                "name": span.name,
+                "state": span.state,
+                "begin": _format_time(span.begin),
+                "end": _format_time(span.end),
+                "detail": span.detail,
+            }
             for span in timeline.executors
         ],
         "driverConditions": list_objects(get_status(drivers[-1]).get("conditions")) if drivers else [],

@@ -166,6 +166,10 @@ class Dialect(ABC):
         """Return the Spark properties of an application."""
         return get_object(get_object(document.get("spec")).get("sparkConf"))
 
+    def read_sizes(self, document: KubernetesObject) -> Mapping[str, object]:
+        """Return the Spark properties with the cores and the memory of the pods, wherever the document sets them."""
+        return self.read_properties(document)
+
     def write_properties(self, document: JsonObject, properties: Mapping[str, str]) -> JsonObject:
         """Return `document` with additional Spark properties."""
         if not properties:

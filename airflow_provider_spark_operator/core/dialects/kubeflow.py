@@ -23,6 +23,7 @@ from ..log.java_message import shorten_java_message
 from ..parameters.parameter_types import RestartPolicy, read_flag
 from ..parameters.parameters import MEMORY_KEYS, Parameters
 from ..parameters.pending import is_pending
+from ..parameters.pod_settings import ROLES
 from ..parameters.ttl import DEFAULT_TTL_SECONDS, KEEP
 from ..states.states import ApplicationState, SuspendReason
 from . import kubeflow_spec
@@ -281,6 +282,17 @@ class Kubeflow(Dialect):
             if isinstance(value, str):
                 found[key] = value
         return found
+
+    def read_sizes(self, document: KubernetesObject) -> Mapping[str, object]:
+        spec = get_object(document.get("spec"))
+        fields = {
+            "spark.kubernetes.memoryOverheadFactor": spec.get("memoryOverheadFactor"),
+            **self.read_memory(document),
+        }
+        for role in ROLES:
+            fields[f"spark.{role}.cores"] = get_object(spec.get(role)).get("cores")
+            fields[f"spark.kubernetes.{role}.request.cores"] = get_object(spec.get(role)).get("coreRequest")
+        return {**self.read_properties(document), **{key: value for key, value in fields.items() if value is not None}}
 
     def write_memory(self, document: JsonObject, memory: Mapping[str, str]) -> JsonObject:
         spec = dict(document["spec"])

@@ -6,6 +6,7 @@ from datetime import datetime
 
 from ..dialects.progress import Phase, Progress, StateEntry, find_last_stop
 from ..states.states import INITIALIZING, TERMINATED, ApplicationState
+from .pod_spans import PodSpan
 
 
 @dataclass(frozen=True)
@@ -39,12 +40,14 @@ class Attempt:
         states: Its states, oldest first; at least one.
         stop: The state with which it stopped. None if it has not stopped, or was cancelled.
         is_over: Whether it has ended.
+        driver: Its driver. None if it had none, or if nothing is known about it.
     """
 
     number: int
     states: tuple[StateSpan, ...]
     stop: StateEntry | None
     is_over: bool
+    driver: PodSpan | None = None
 
     @property
     def begin(self) -> datetime | None:

@@ -5,7 +5,13 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Self
 
+from ..dialects.dialect import dialect_of
+from ..driver.configuration.configuration import Configuration
+from ..driver.configuration.errors import DriverBuildError
+from ..driver.configuration.inputs import PYTHON_RUNNER, R_RUNNER, ApplicationKind
+from ..driver.pod.resources import build_container_resources
 from ..kubernetes import pods
+from ..kubernetes.json_object import KubernetesObject
 from ..kubernetes.quantities import parse_quantity
 
 
@@ -46,6 +52,34 @@ def read_requests(pod: Mapping[str, object]) -> Resources:
             largest |= _read_container(entry)
     together = add_up(map(_read_container, [*pods.list_objects(spec.get("containers")), *lasting]))
     return (together | largest) + _read_amounts(spec.get("overhead"))
+
+
+def estimate_requests(resource: KubernetesObject, role: str) -> Resources | None:
+    """Return what Spark requests for a pod, according to the specification; None if no pod can be built from it.
+
+    Sidecars and other changes by pod templates and webhooks are left out.
+
+    Args:
+        resource: The application.
+        role: `driver` or `executor`.
+    """
+    sizes = dialect_of(resource.get("apiVersion")).read_sizes(resource)
+    conf = Configuration({key: str(value) for key, value in sizes.items() if isinstance(value, str | int | float)}, {})
+    try:
+        return _read_container({"resources": build_container_resources(conf, _read_kind(resource), role)})
+    except DriverBuildError:
+        return None
+
+
+def _read_kind(resource: KubernetesObject) -> ApplicationKind:
+    """Return the language of the program, which determines the default memory overhead."""
+    spec = pods.get_object(resource.get("spec"))
+    word, runner = pods.get_text(spec.get("type")).lower(), spec.get("mainClass")
+    if word in ("python", "r"):
+        return ApplicationKind(word)
+    if runner == PYTHON_RUNNER or (spec.get("pyFiles") and not spec.get("jars")):
+        return ApplicationKind.PYTHON
+    return ApplicationKind.R if runner == R_RUNNER or spec.get("sparkRFiles") else ApplicationKind.JAVA
 
 
 def read_usage(metrics: Mapping[str, object]) -> Resources:

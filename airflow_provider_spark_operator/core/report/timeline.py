@@ -1,7 +1,7 @@
 """The timeline of an application: its attempts and their states, its executors, and the events that stand out."""
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
 from itertools import takewhile
@@ -10,13 +10,17 @@ from ..dialects.dialect import dialect_of
 from ..dialects.progress import ExecutorState, Progress, StateEntry
 from ..kubernetes import pods
 from ..kubernetes.json_object import KubernetesObject
-from ..kubernetes.names import ROLE_DRIVER
+from ..kubernetes.names import ROLE_DRIVER, ROLE_EXECUTOR
 from ..states.states import RUNNING, TERMINATED, ApplicationState
 from ..verdict.verdict import Outcome
 from .attempts import Attempt, list_attempts
-from .executor_spans import ExecutorSpan, count_over_time, list_executor_spans
+from .drivers import add_drivers
+from .events import find_pod_names, select_events
 from .executors import select_pods
+from .pod_spans import PodSpan, count_over_time, list_executor_spans
+from .resources import Resources, estimate_requests
 from .summary import ApplicationSummary, summarize
+from .waits import Wait, list_waits
 
 
 class MarkKind(StrEnum):
@@ -60,6 +64,11 @@ class Timeline:
         executors: The executors that are known, in the order of their start.
         counts: The number of running executors from each time on.
         marks: The events that stand out, oldest first.
+        waits: What the application and its pods have waited for, as far as pods, Events and states show it.
+        requests: What a driver and an executor request, by role: for pods whose own requests are unknown. A role whose
+            requests are unknown is absent.
+        estimated: The roles whose requests come from the specification, because no pod shows them.
+        uid: The uid of the application.
     """
 
     summary: ApplicationSummary
@@ -67,9 +76,13 @@ class Timeline:
     end: datetime
     is_live: bool
     attempts: tuple[Attempt, ...]
-    executors: tuple[ExecutorSpan, ...]
+    executors: tuple[PodSpan, ...]
     counts: tuple[tuple[datetime, int], ...]
     marks: tuple[Mark, ...]
+    waits: tuple[Wait, ...] = ()
+    requests: Mapping[str, Resources] = field(default_factory=dict)
+    estimated: frozenset[str] = frozenset()
+    uid: str = ""
 
     @property
     def missing_attempts(self) -> int:
@@ -107,9 +120,10 @@ def build_timeline(
     """
     dialect, summary = dialect_of(resource.get("apiVersion")), summarize(resource, now, all_pods, events)
     seen, known = summary.progress, all_pods or ()
-    started = _find_driver_start(select_pods(resource, known, ROLE_DRIVER, seen.application_id))
+    drivers = select_pods(resource, known, ROLE_DRIVER)
+    started = _find_driver_start(select_pods(resource, drivers, ROLE_DRIVER, seen.application_id))
     history = _replace_end(dialect.read_history(resource, started), dialect.read_progress(resource), seen)
-    attempts = list_attempts(history, seen)
+    attempts = add_drivers(list_attempts(history, seen), resource, seen, drivers)
     executors = _close(list_executor_spans(resource, seen, known, events), attempts)
     begins = [attempt.begin for attempt in attempts if attempt.begin]
     if attempts and attempts[0].number > 1 and summary.created:
@@ -118,6 +132,11 @@ def build_timeline(
     is_live = summary.ended is None and summary.verdict.outcome is Outcome.WAITING
     times = [state.begin for attempt in attempts for state in attempt.states if state.begin]
     last = now if is_live else max([*times, *([summary.ended] if summary.ended else [])], default=now)
+    own_pods = [*drivers, *select_pods(resource, known, ROLE_EXECUTOR)]
+    own_events = select_events(resource, find_pod_names(resource, seen, own_pods), events)
+    shown = _find_requests(attempts, executors)
+    estimates = {role: estimate_requests(resource, role) for role in (ROLE_DRIVER, ROLE_EXECUTOR) if role not in shown}
+    estimated = {role: requests for role, requests in estimates.items() if requests}
     return Timeline(
         summary=summary,
         begin=begin,
@@ -127,7 +146,18 @@ def build_timeline(
         executors=executors,
         counts=count_over_time(executors),
         marks=tuple(sorted(_list_marks(attempts, executors, summary), key=lambda mark: mark.time)),
+        waits=list_waits(attempts, summary.queue, own_pods, own_events),
+        requests=shown | estimated,
+        estimated=frozenset(estimated),
+        uid=pods.get_text(pods.get_object(resource.get("metadata")).get("uid")),
     )
+
+
+def _find_requests(attempts: Sequence[Attempt], executors: Sequence[PodSpan]) -> dict[str, Resources]:
+    """Return what the latest pod of each role requests."""
+    spans = {ROLE_DRIVER: [attempt.driver for attempt in attempts if attempt.driver], ROLE_EXECUTOR: executors}
+    known = {role: [span.requested for span in each if span.requested] for role, each in spans.items()}
+    return {role: requests[-1] for role, requests in known.items() if requests}
 
 
 def _replace_end(recorded: Sequence[StateEntry], reported: Progress, judged: Progress) -> tuple[StateEntry, ...]:
@@ -148,7 +178,7 @@ def _find_driver_start(drivers: Iterable[KubernetesObject]) -> datetime | None:
     return max(times, default=None)
 
 
-def _close(spans: Iterable[ExecutorSpan], attempts: Sequence[Attempt]) -> tuple[ExecutorSpan, ...]:
+def _close(spans: Iterable[PodSpan], attempts: Sequence[Attempt]) -> tuple[PodSpan, ...]:
     """Return the executors, each of which ends at the latest with the driver of its attempt."""
     ends = sorted(attempt.end for attempt in attempts if attempt.is_over and attempt.end)
     closed = []
@@ -163,7 +193,7 @@ def _close(spans: Iterable[ExecutorSpan], attempts: Sequence[Attempt]) -> tuple[
 
 
 def _list_marks(
-    attempts: Sequence[Attempt], executors: Iterable[ExecutorSpan], summary: ApplicationSummary
+    attempts: Sequence[Attempt], executors: Iterable[PodSpan], summary: ApplicationSummary
 ) -> Iterator[Mark]:
     for position, attempt in enumerate(attempts):
         is_last = attempt is attempts[-1]

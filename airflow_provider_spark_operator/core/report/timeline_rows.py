@@ -10,7 +10,7 @@ from ..dialects.progress import ExecutorState
 from ..kubernetes.times import format_duration
 from ..states.states import FAILURE, INITIALIZING, RUNNING, STARTING, ApplicationState
 from .attempts import Attempt, StateSpan
-from .executor_spans import ExecutorSpan
+from .pod_spans import PodSpan
 from .timeline import Timeline
 
 MAX_EXECUTORS: Final = 20
@@ -125,7 +125,7 @@ def _build_state(state: StateSpan, timeline: Timeline) -> Bar | None:
     return Bar(state.state, state.begin, end, _choose_tone(state.apache_state), _format_lasted(end - state.begin))
 
 
-def _build_executor(span: ExecutorSpan, timeline: Timeline) -> Bar:
+def _build_executor(span: PodSpan, timeline: Timeline) -> Bar:
     begin = span.begin or timeline.end
     end = max(span.end or (timeline.end if span.state is ExecutorState.RUNNING else begin), begin)
     tone = Tone.FAILED if span.state is ExecutorState.FAILED else Tone.EXECUTOR

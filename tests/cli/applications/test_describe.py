@@ -14,13 +14,14 @@ from airflow_provider_spark_operator.cli import main
 from airflow_provider_spark_operator.cli.base.exit_codes import ExitCode
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import Forbidden
+from airflow_provider_spark_operator.kube.resources import EVENTS, ResourceType
 from airflow_provider_spark_operator.kube.resources import PODS as PODS_RESOURCE
-from airflow_provider_spark_operator.kube.resources import ResourceType
 from airflow_provider_spark_operator.testing.applications import Application, Script
 from local_kubernetes.api.kinds.kinds import PODS
 from tests.cli.cluster_objects import record_event
 from tests.cli.process import read_line, start_command
 from tests.cluster import NAMESPACE, Cluster, fail, run_on, stay_submitted, succeed
+from tests.core.report.record_schema import VALIDATOR
 
 LATER = "2099-01-01T00:00:00Z"
 
@@ -53,6 +54,19 @@ def kill_executor(cluster: Cluster) -> None:
         }
 
     cluster.do(lambda: cluster.store.update(PODS, NAMESPACE, name, kill, subresource="status"))
+
+
+def forbid(monkeypatch: pytest.MonkeyPatch, *resources: ResourceType) -> None:
+    """Refuse to list the resources."""
+    list_objects = KubeClient.list
+
+    async def refuse(client: KubeClient, resource: ResourceType, *arguments: Any, **options: Any) -> Any:
+        if resource in resources:
+            message = f"User a cannot list {resource.plural}"
+            raise Forbidden(403, "Forbidden", message, "list", resource.plural, NAMESPACE)
+        return await list_objects(client, resource, *arguments, **options)
+
+    monkeypatch.setattr(KubeClient, "list", refuse)
 
 
 REPEATS = "would run the same program again, and helps only if the cause was temporary"
@@ -182,14 +196,7 @@ def test_describe_finds_deleted_driver_by_events_without_permission_for_pods(
     about = {"kind": "Pod", "metadata": {"name": "pi-0-driver", "uid": "u-2"}}
     now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     record_event(scripted_cluster, "kill", "Killing", time=now, about=about, message="Stopping container spark")
-    list_objects = KubeClient.list
-
-    async def refuse_pods(client: KubeClient, resource: ResourceType, *arguments: Any, **options: Any) -> Any:
-        if resource == PODS_RESOURCE:
-            raise Forbidden(403, "Forbidden", "User a cannot list pods", "list", "pods", NAMESPACE)
-        return await list_objects(client, resource, *arguments, **options)
-
-    monkeypatch.setattr(KubeClient, "list", refuse_pods)
+    forbid(monkeypatch, PODS_RESOURCE)
     assert main(["describe", "pi"]) == ExitCode.API_FAILED
     captured = capsys.readouterr()
     pairs = read_pairs(captured.out)
@@ -360,6 +367,42 @@ def test_picture_is_written_to_standard_output(
     assert main(["timeline", "pi", "--svg", "-"]) == ExitCode.SUCCESS
     assert capfdbinary.readouterr().out.startswith(b"<svg")
     assert not Path("-").exists()
+
+
+def test_timeline_prints_the_record_of_the_run(scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
+    create(scripted_cluster, fail_with_cause)
+    kill_executor(scripted_cluster)
+    assert main(["timeline", "pi", "-o", "json"]) == ExitCode.SUCCESS
+    record = json.loads(capsys.readouterr().out)
+    VALIDATOR.validate(record)
+    assert (record["application"]["name"], record["live"]) == ("pi", False)
+    assert record["verdict"]["outcome"] == "Failed"
+    assert "no such table" in record["verdict"]["cause"]
+    assert [executor.get("exit") for executor in record["executors"]] == [None, "exit code 137 (OOMKilled)"]
+    assert record["totals"]["executors"] == {"Ended": 1, "Failed": 1}
+    assert "hunter2" not in json.dumps(record)
+
+
+def test_record_names_the_permissions_that_are_missing(
+    scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    create(scripted_cluster, fail_with_cause)
+    forbid(monkeypatch, PODS_RESOURCE, EVENTS)
+    assert main(["timeline", "pi", "-o", "json"]) == ExitCode.API_FAILED
+    out, err = capsys.readouterr()
+    record = json.loads(out)
+    VALIDATOR.validate(record)
+    missing = {each["what"]: each["why"] for each in record["missing"]}
+    assert "pods" in missing["pods"]
+    assert "events" in missing["events"]
+    assert missing["pods"] in err
+
+
+def test_timeline_draws_either_a_picture_or_the_record(
+    scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["timeline", "pi", "--svg", "-", "-o", "json"]) == ExitCode.INVALID
+    assert "--svg and --output json cannot be combined" in capsys.readouterr().err
 
 
 def test_status_prints_a_name(scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:

@@ -5,7 +5,7 @@ import pytest
 
 from airflow_provider_spark_operator.core.dialects.progress import ExecutorState
 from airflow_provider_spark_operator.core.kubernetes.names import LABEL_APPLICATION_NAME
-from airflow_provider_spark_operator.core.report.executor_spans import ExecutorSpan, count_over_time
+from airflow_provider_spark_operator.core.report.pod_spans import PodSpan, count_over_time
 from airflow_provider_spark_operator.core.report.timeline import Mark, MarkKind, Timeline, build_timeline
 from airflow_provider_spark_operator.core.verdict.verdict import Outcome
 from tests.core.report.documents import (
@@ -126,9 +126,9 @@ def test_executor_pods_give_spans_counts_and_marks() -> None:
     ]
     timeline = build_timeline(build_application(*STARTED), at(25), all_pods=pods)
     assert timeline.executors == (
-        ExecutorSpan("pi-0-exec-1", ExecutorState.RUNNING, at(10)),
-        ExecutorSpan("pi-0-exec-2", ExecutorState.FAILED, at(12), at(20), "exit code 137 (OOMKilled)"),
-        ExecutorSpan("pi-0-exec-3", ExecutorState.PENDING),
+        PodSpan("pi-0-exec-1", ExecutorState.RUNNING, at(10)),
+        PodSpan("pi-0-exec-2", ExecutorState.FAILED, at(12), at(20), "exit code 137 (OOMKilled)"),
+        PodSpan("pi-0-exec-3", ExecutorState.PENDING),
     )
     assert timeline.counts == ((at(10), 1), (at(12), 2), (at(20), 1))
     assert timeline.marks == (Mark(at(20), MarkKind.EXECUTOR_FAILED, "pi-0-exec-2: exit code 137 (OOMKilled)"),)
@@ -145,16 +145,16 @@ def test_events_describe_executors_whose_pods_were_deleted() -> None:
     document = build_application(*STARTED, ("Succeeded", 30), ("ResourceReleased", 32))
     timeline = build_timeline(document, at(900), all_pods=[], events=events)
     assert timeline.executors == (
-        ExecutorSpan("pi-0-exec-1", ExecutorState.ENDED, at(10), at(29)),
-        ExecutorSpan("pi-0-exec-2", ExecutorState.ENDED, at(11), at(30)),
+        PodSpan("pi-0-exec-1", ExecutorState.ENDED, at(10), at(29)),
+        PodSpan("pi-0-exec-2", ExecutorState.ENDED, at(11), at(30)),
     ), "an executor without an end ends with its driver"
     assert timeline.counts == ((at(10), 1), (at(11), 2), (at(29), 1), (at(30), 0))
 
 
 def test_event_that_is_no_start_or_end_shows_only_that_the_executor_existed() -> None:
-    events = [build_event("Scheduled", 8, pod="pi-0-exec-1")]
+    events = [build_event("Pulled", 8, pod="pi-0-exec-1")]
     timeline = build_timeline(build_application(*STARTED), at(20), all_pods=[], events=events)
-    assert timeline.executors == (ExecutorSpan("pi-0-exec-1", ExecutorState.UNKNOWN),)
+    assert timeline.executors == (PodSpan("pi-0-exec-1", ExecutorState.UNKNOWN),)
     assert timeline.counts == ()
 
 
@@ -212,16 +212,16 @@ def test_executors_of_kubeflow_have_times_from_events() -> None:
     ]
     timeline = build_timeline(build_kubeflow("RUNNING", executorState=states), at(50), all_pods=None, events=events)
     assert timeline.executors == (
-        ExecutorSpan("pi-abc-exec-1", ExecutorState.ENDED, at(12), at(40)),
-        ExecutorSpan("pi-abc-exec-2", ExecutorState.RUNNING),
+        PodSpan("pi-abc-exec-1", ExecutorState.ENDED, at(12), at(40)),
+        PodSpan("pi-abc-exec-2", ExecutorState.RUNNING),
     )
 
 
 def test_counts_of_a_replaced_executor_do_not_dip_below_zero() -> None:
     spans = [
-        ExecutorSpan("a", ExecutorState.ENDED, at(1), at(2)),
-        ExecutorSpan("b", ExecutorState.ENDED, at(2), at(3)),
-        ExecutorSpan("c", ExecutorState.UNKNOWN, at(2)),
+        PodSpan("a", ExecutorState.ENDED, at(1), at(2)),
+        PodSpan("b", ExecutorState.ENDED, at(2), at(3)),
+        PodSpan("c", ExecutorState.UNKNOWN, at(2)),
     ]
     assert count_over_time(spans) == ((at(1), 1), (at(2), 1), (at(3), 0))
 

@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 import pytest
 
 from airflow_provider_spark_operator.core.dialects.progress import ExecutorState
-from airflow_provider_spark_operator.core.report.executor_spans import ExecutorSpan, count_over_time
+from airflow_provider_spark_operator.core.report.pod_spans import PodSpan, count_over_time
 from airflow_provider_spark_operator.core.report.timeline import Timeline, build_timeline
 from airflow_provider_spark_operator.core.report.timeline_picture import draw_timeline
 from airflow_provider_spark_operator.core.report.timeline_rows import (
@@ -24,7 +24,7 @@ SVG = "{http://www.w3.org/2000/svg}"
 FAILED = (("Submitted", 0), ("DriverRequested", 1), ("RunningHealthy", 7), ("Failed", 30), ("ResourceReleased", 31))
 
 
-def build(*moves: tuple[str, float], attempt: int = 0, executors: tuple[ExecutorSpan, ...] = ()) -> Timeline:
+def build(*moves: tuple[str, float], attempt: int = 0, executors: tuple[PodSpan, ...] = ()) -> Timeline:
     timeline = build_timeline(build_application(*moves, attempt=attempt), at(60))
     return replace(timeline, executors=executors, counts=count_over_time(executors))
 
@@ -36,10 +36,10 @@ def test_axis_has_at_least_two_ticks(seconds: int, most: int, expected: list[int
 
 
 def test_rows_are_the_states_of_attempts_and_the_executors() -> None:
-    spans = [ExecutorSpan(f"exec-{number}", ExecutorState.RUNNING, at(number)) for number in range(10, 32)]
+    spans = [PodSpan(f"exec-{number}", ExecutorState.RUNNING, at(number)) for number in range(10, 32)]
     spans += [
-        ExecutorSpan("lost", ExecutorState.FAILED, at(8), at(9), "OOMKilled"),
-        ExecutorSpan("unknown", ExecutorState.UNKNOWN),
+        PodSpan("lost", ExecutorState.FAILED, at(8), at(9), "OOMKilled"),
+        PodSpan("unknown", ExecutorState.UNKNOWN),
     ]
     attempt, executors = build_groups(build(*FAILED, executors=tuple(spans)))
     assert [(bar.label, bar.lasted, bar.tone) for bar in attempt.bars] == [
@@ -92,7 +92,7 @@ def read_texts(picture: ElementTree.Element) -> list[str]:
 
 
 def test_picture_shows_states_executors_and_their_number() -> None:
-    span = ExecutorSpan("exec-1", ExecutorState.FAILED, at(8), at(20), "OOMKilled")
+    span = PodSpan("exec-1", ExecutorState.FAILED, at(8), at(20), "OOMKilled")
     picture = draw(build(*FAILED, executors=(span,)))
     texts = read_texts(picture)
     assert {"attempt 1", "RunningHealthy", "exec-1", "12s OOMKilled", "executors, at most 1", "15s"} <= set(texts)
@@ -111,7 +111,7 @@ def test_picture_without_times_has_a_title_only() -> None:
 
 @pytest.mark.parametrize("name", ["<script>&\x00\x1b\ud800", "a" * 300])
 def test_picture_shows_any_name_as_text(name: str) -> None:
-    span = ExecutorSpan(name, ExecutorState.RUNNING, at(8))
+    span = PodSpan(name, ExecutorState.RUNNING, at(8))
     texts = read_texts(draw(build(*FAILED, executors=(span,))))
     shown = next(text for text in texts if text.startswith(("<script>&", "…aaa")))
     assert len(shown) <= 34

@@ -1,7 +1,7 @@
-"""The executors of an application over time, as far as its pods, its status and Events show them."""
+"""The driver and the executors of an application over time, as far as pods, the status and Events show them."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
@@ -10,9 +10,10 @@ from ..dialects.dialect import dialect_of
 from ..dialects.progress import ExecutorState, Progress
 from ..kubernetes import pods
 from ..kubernetes.json_object import KubernetesObject
-from ..kubernetes.times import read_first_time, read_last_time
+from ..kubernetes.times import read_first_time, read_last_time, read_time
 from .events import find_pod_names, is_as_young
 from .executors import select_executors
+from .resources import Resources, read_requests
 
 # A driver that ends stops its executors with SIGTERM.
 _STOPPED: Final = frozenset({0, 143})
@@ -22,15 +23,19 @@ _POD_NAME: Final = re.compile(r"[a-z0-9][a-z0-9.-]*-exec-[0-9]+")
 
 
 @dataclass(frozen=True)
-class ExecutorSpan:
-    """The life of one executor.
+class PodSpan:
+    """The life of the pod of a driver or an executor.
 
     Attributes:
-        name: The name of its pod.
+        name: The name of the pod.
         state: What is known about it.
         begin: When its container started. None if it has not started, or if the time is unknown.
         end: When it ended. None while it runs, or if the time is unknown.
         detail: How it ended, for example `exit code 137 (OOMKilled)`. Empty if nothing is known.
+        scheduled: When it was assigned to a node. None if it was not, or if the time is unknown.
+        ready: When it became ready. None if it is not ready, or if the time is unknown.
+        node: The name of its node. Empty if unknown.
+        requested: The cores and the memory that it requests. None if unknown.
     """
 
     name: str
@@ -38,9 +43,15 @@ class ExecutorSpan:
     begin: datetime | None = None
     end: datetime | None = None
     detail: str = ""
+    scheduled: datetime | None = None
+    ready: datetime | None = None
+    node: str = ""
+    requested: Resources | None = None
 
 
-# Events of the kubelet about a pod, and of Kubeflow's operator about an application.
+# Events of the scheduler and the kubelet about a pod, and of Kubeflow's operator about an application.
+_ASSIGNED: Final = "Scheduled"
+_ASSIGNMENT: Final = re.compile(r"Successfully assigned \S{1,600} to (\S{1,253})$")
 _STARTS: Final = frozenset({"Started", "SparkExecutorRunning"})
 _ENDS: Final[Mapping[str, ExecutorState]] = {
     "Killing": ExecutorState.ENDED,
@@ -54,7 +65,7 @@ def list_executor_spans(
     seen: Progress,
     all_pods: Iterable[KubernetesObject] = (),
     events: Iterable[KubernetesObject] = (),
-) -> tuple[ExecutorSpan, ...]:
+) -> tuple[PodSpan, ...]:
     """Return the executors of an application in the order of their start; those without a start come last.
 
     Args:
@@ -64,18 +75,18 @@ def list_executor_spans(
         events: Events of the namespace. They describe executors whose pods no longer exist.
     """
     executors = select_executors(resource, all_pods)
-    own = {span.name: span for span in map(_read_pod, executors)}
+    own = {span.name: span for span in map(read_pod, executors)}
     states = dialect_of(resource.get("apiVersion")).read_executor_states(resource)
-    gone = {name: ExecutorSpan(name, state) for name, state in states.items() if name not in own}
+    gone = {name: PodSpan(name, state) for name, state in states.items() if name not in own}
     names = find_pod_names(resource, seen, executors)
     for event in events:
         name = _read_executor_name(event)
         if name not in own and (name in gone or names.has_executor(name)) and is_as_young(event, resource):
-            gone[name] = _apply(event, gone.get(name) or ExecutorSpan(name, ExecutorState.UNKNOWN))
+            gone[name] = _apply(event, gone.get(name) or PodSpan(name, ExecutorState.UNKNOWN))
     return tuple(sorted((*own.values(), *gone.values()), key=_rank))
 
 
-def count_over_time(spans: Sequence[ExecutorSpan]) -> tuple[tuple[datetime, int], ...]:
+def count_over_time(spans: Sequence[PodSpan]) -> tuple[tuple[datetime, int], ...]:
     """Return the number of executors that run from each time on. Executors with an unknown end are left out."""
     changes: dict[datetime, int] = {}
     for span in spans:
@@ -91,24 +102,55 @@ def count_over_time(spans: Sequence[ExecutorSpan]) -> tuple[tuple[datetime, int]
     return tuple(counts)
 
 
-def _read_pod(pod: KubernetesObject) -> ExecutorSpan:
-    name = pods.get_text(pods.get_object(pod.get("metadata")).get("name"))
+def count_unknown_executors(spans: Iterable[PodSpan]) -> int:
+    """Return how many executors are not known. Spark numbers the executors of a driver from 1, without gaps."""
+    known: dict[str, set[int]] = {}
+    for span in spans:
+        if number := _NUMBER.search(span.name):
+            known.setdefault(span.name[: number.start()], set()).add(int(number[1]))
+    return sum(max(numbers) - len(numbers - {0}) for numbers in known.values())
+
+
+def read_pod(pod: KubernetesObject, regular_exits: Container[int | None] = _STOPPED) -> PodSpan:
+    """Return the life of a pod, as far as the pod shows it.
+
+    Args:
+        pod: The pod.
+        regular_exits: Exit codes that are no failure.
+    """
     status = pods.get_status(pod)
     containers = pods.list_containers(status)
-    begin = min((each.started for each in containers if each.started), default=None)
+    scheduled, ready = (pods.find_condition(status, kind) for kind in ("PodScheduled", "Ready"))
+    requested = read_requests(pod)
+    span = PodSpan(
+        name=pods.get_text(pods.get_object(pod.get("metadata")).get("name")),
+        state=ExecutorState.PENDING,
+        begin=min((each.started for each in containers if each.started), default=None),
+        scheduled=_read_since(scheduled),
+        ready=_read_since(ready),
+        node=pods.get_text(pods.get_object(pod.get("spec")).get("nodeName")),
+        requested=requested if requested != Resources() else None,
+    )
     ended = [each for each in containers if each.exit_code is not None]
     phase = pods.read_phase(status)
     if phase in ("failed", "succeeded") or (ended and len(ended) == len(containers)):
-        failed = next((each for each in ended if each.exit_code not in _STOPPED), None)
+        failed = next((each for each in ended if each.exit_code not in regular_exits), None)
         taken = pods.describe_disruption(status) or pods.get_text(status.get("reason"))
         is_failed = failed is not None or (phase == "failed" and not ended)
         end = max((each.finished for each in ended if each.finished), default=None) or pods.find_deletion_start(pod)
-        detail = pods.describe_exit(failed) if failed else taken
-        state = ExecutorState.FAILED if is_failed else ExecutorState.ENDED
-        return ExecutorSpan(name, state, begin, _not_before(end, begin), detail)
-    if begin is None:
-        return ExecutorSpan(name, ExecutorState.PENDING)
-    return ExecutorSpan(name, ExecutorState.RUNNING, begin)
+        return replace(
+            span,
+            state=ExecutorState.FAILED if is_failed else ExecutorState.ENDED,
+            end=_not_before(end, span.begin),
+            detail="; ".join(part for part in (pods.describe_exit(failed) if failed else "", taken) if part),
+        )
+    return replace(span, state=ExecutorState.RUNNING) if span.begin else span
+
+
+def _read_since(condition: KubernetesObject) -> datetime | None:
+    """Return when a condition became true; None if it is not true."""
+    is_true = pods.get_text(condition.get("status")).lower() == "true"
+    return read_time(condition.get("lastTransitionTime")) if is_true else None
 
 
 def _read_executor_name(event: KubernetesObject) -> str:
@@ -119,10 +161,13 @@ def _read_executor_name(event: KubernetesObject) -> str:
     return named[0] if named else ""
 
 
-def _apply(event: KubernetesObject, span: ExecutorSpan) -> ExecutorSpan:
+def _apply(event: KubernetesObject, span: PodSpan) -> PodSpan:
     """Return `span` with what an Event shows. The Events of a namespace are in no particular order."""
     reason = pods.get_text(event.get("reason"))
     first, last = read_first_time(event), read_last_time(event)
+    if reason == _ASSIGNED and first is not None:
+        node = _ASSIGNMENT.match(pods.get_text(event.get("message"))[:1000])
+        return replace(span, scheduled=first, node=node[1] if node else "")
     if reason in _STARTS and first is not None:
         begin = min(first, span.begin) if span.begin else first
         return replace(span, begin=begin, end=_not_before(span.end, begin))
@@ -136,7 +181,7 @@ def _not_before(end: datetime | None, begin: datetime | None) -> datetime | None
     return max(end, begin) if end and begin else end
 
 
-def _rank(span: ExecutorSpan) -> tuple[float, int, str]:
+def _rank(span: PodSpan) -> tuple[float, int, str]:
     number = _NUMBER.search(span.name)
     begin = span.begin.timestamp() if span.begin else float("inf")
     return begin, int(number[1]) if number else _MANY, span.name

@@ -1,0 +1,102 @@
+"""The totals of a run: time, waiting, executors, core-hours and GiB-hours."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from decimal import Decimal
+from typing import Final
+
+from ..dialects.progress import ExecutorState
+from ..kubernetes.names import ROLE_DRIVER, ROLE_EXECUTOR
+from ..states.states import INITIALIZING, STARTING, ApplicationState
+from .pod_spans import PodSpan
+from .timeline import Timeline
+
+_HOUR: Final = Decimal(3600)
+_GIB: Final = Decimal(2**30)
+_WAITING: Final = INITIALIZING | STARTING | {ApplicationState.SUSPENDED}
+
+
+@dataclass(frozen=True)
+class Usage:
+    """The requests of the pods of one role, over time.
+
+    Attributes:
+        core_hours: Cores times hours.
+        gib_hours: Memory in GiB times hours.
+        pods: The number of pods that are counted.
+        uncounted: The number of pods that are not counted, because their start, end or requests are unknown. A pod that
+            has not been assigned to a node needs nothing and is not among them.
+    """
+
+    core_hours: Decimal
+    gib_hours: Decimal
+    pods: int
+    uncounted: int
+
+
+@dataclass(frozen=True)
+class Totals:
+    """The totals of a run.
+
+    Attributes:
+        duration: From the submission to the end, or to now. None if unknown.
+        waiting: The time in states in which the program does not run yet, or is suspended. None if unknown.
+        usage: What the driver and the executors requested, by role.
+        executors: The number of executors by state.
+    """
+
+    duration: timedelta | None
+    waiting: timedelta | None
+    usage: Mapping[str, Usage]
+    executors: Mapping[ExecutorState, int]
+
+
+def compute_totals(timeline: Timeline) -> Totals:
+    """Return the totals of a run."""
+    drivers = [attempt.driver for attempt in timeline.attempts if attempt.driver]
+    return Totals(
+        duration=timeline.end - timeline.begin if timeline.begin else None,
+        waiting=_measure_waiting(timeline),
+        usage={
+            ROLE_DRIVER: _measure(drivers, timeline, ROLE_DRIVER),
+            ROLE_EXECUTOR: _measure(timeline.executors, timeline, ROLE_EXECUTOR),
+        },
+        executors=Counter(span.state for span in timeline.executors),
+    )
+
+
+def _measure_waiting(timeline: Timeline) -> timedelta | None:
+    waiting, is_known = timedelta(), False
+    for state in (state for attempt in timeline.attempts for state in attempt.states):
+        end = state.end or (timeline.end if timeline.is_live else None)
+        if state.begin and end:
+            is_known = True
+            waiting += max(end - state.begin, timedelta()) if state.apache_state in _WAITING else timedelta()
+    return waiting if is_known else None
+
+
+def _measure(spans: Iterable[PodSpan], timeline: Timeline, role: str) -> Usage:
+    cores, memory, counted, uncounted = Decimal(), Decimal(), 0, 0
+    for span in spans:
+        begin, end = span.scheduled or span.begin, find_end(span, timeline)
+        requested = span.requested or timeline.requests.get(role)
+        if begin and end and requested:
+            hours = _count_hours(begin, end)
+            cores += max(requested.cores, Decimal()) * hours
+            memory += max(requested.memory, Decimal()) * hours
+            counted += 1
+        elif begin or span.state is not ExecutorState.PENDING:
+            uncounted += 1
+    return Usage(cores, memory / _GIB, counted, uncounted)
+
+
+def find_end(span: PodSpan, timeline: Timeline) -> datetime | None:
+    """Return when a pod ended, or until when it is known to run. None if the end is unknown."""
+    runs = span.state in (ExecutorState.RUNNING, ExecutorState.PENDING)
+    return span.end or (timeline.end if runs and timeline.is_live else None)
+
+
+def _count_hours(begin: datetime, end: datetime) -> Decimal:
+    return Decimal(max(end - begin, timedelta()) // timedelta(milliseconds=1)) / 1000 / _HOUR
