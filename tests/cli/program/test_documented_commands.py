@@ -61,6 +61,11 @@ def create_applications(cluster: Cluster) -> None:
     cluster.wait_for_end()
 
 
+def create_tutorial_application(cluster: Cluster) -> None:
+    cluster.create("words", annotations=dict(zip(test_list.TASK, ("word_count", "words"), strict=True)))
+    cluster.wait_for_end()
+
+
 def create_running_application(cluster: Cluster) -> None:
     cluster.script = run_on
     cluster.create("pi", labels={"team": "a"})
@@ -104,6 +109,7 @@ PREPARE: dict[str, Callable[[Cluster], None]] = {
     "suspend": create_running_application,
     "resume": create_running_application,
     "forward": create_running_application,
+    "describe --dag word_count": create_tutorial_application,
     "list -l team=a --state running": create_running_application,
     "submit": create_nothing,
     "cluster": create_workers,
