@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from local_kubernetes.cluster import LocalCluster, LocalClusterError
 from local_kubernetes.kubelet.node.images import ImageRule
 
-from ..core.kubernetes.ownership import LeaseReference
+from ..core.kubernetes.ownership import LOCAL_LEASE
 from ..crds import build_custom_resource_definitions
 from ..kube.client import KubeClient
 from ..kube.connection import ClusterAccess, open_client
@@ -25,10 +25,9 @@ from .runtime import build_spark_images
 # The service account that the chart of the Apache operator creates for drivers. Its users' documents name the account.
 WORKLOAD_SERVICE_ACCOUNT = "spark"
 
-# This Lease shows other controllers that the controller of the local cluster is running. The holder has a fixed
+# The Lease shows other controllers that the controller of the local cluster is running. The holder has a fixed
 # name, so that a cluster that follows a killed one does not wait until the Lease expires. A folder has one cluster at
 # a time.
-LEASE = LeaseReference("kube-system", "spark-operator-local")
 _HOLDER = "local-cluster"
 
 Result = TypeVar("Result")
@@ -107,12 +106,12 @@ async def _run_controller(
     access = ClusterAccess(kubeconfig=kubeconfig)
     ready = asyncio.Event()
     async with (
-        elect(Elector(client, LEASE, _HOLDER, settings.election.terms)) as leadership,
+        elect(Elector(client, LOCAL_LEASE, _HOLDER, settings.election.terms)) as leadership,
         await open_client(
-            access, retry=REPEATED_WRITES, check=leadership.check, field_manager=LEASE.field_manager
+            access, retry=REPEATED_WRITES, check=leadership.check, field_manager=LOCAL_LEASE.field_manager
         ) as managing,
     ):
-        controller = Controller(managing, EveryNamespace(), settings, leadership=leadership, lease=LEASE)
+        controller = Controller(managing, EveryNamespace(), settings, leadership=leadership, lease=LOCAL_LEASE)
         task = asyncio.create_task(controller.run(ready.set))
         became_ready = asyncio.create_task(ready.wait())
         try:

@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import Any
 
 from ...core.kubernetes.json_object import JsonObject
-from ...core.kubernetes.names import GROUP, LABEL_TASK
+from ...core.kubernetes.names import ANNOTATION_CLAIM, GROUP, LABEL_TASK
 from ...core.kubernetes.problems import InvalidResource
 from ...core.models.parse import parse_application
 from ...follow.access.reference import ApplicationReference
@@ -49,8 +49,9 @@ spark-operator diff pi.yaml --executor-instances 10 --set spec.driverSpec=null
 """
 
 _STYLES = {"+": "green", "-": "red", "@": "cyan"}
-# Annotations and labels of other clients: kubectl's copy of the manifest, and the stamp of a task of Airflow.
-_FOREIGN = ("kubectl.kubernetes.io/", f"{LABEL_TASK.partition('/')[0]}/")
+# Annotations and labels that the author of a manifest does not write: kubectl's copy of the manifest, the stamp of a task
+# of Airflow, and the claim of the controller.
+_FOREIGN = ("kubectl.kubernetes.io/", f"{LABEL_TASK.partition('/')[0]}/", ANNOTATION_CLAIM)
 # See `core.compose.files.build_config_map_name`.
 _SHIPPED_FILES = re.compile(r"(?<= name: )(\S+-files-)[0-9a-f]{10}$", re.MULTILINE)
 

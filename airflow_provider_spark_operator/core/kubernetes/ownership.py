@@ -46,6 +46,10 @@ class LeaseReference:
         return f"spark-operator:{self}"[:_LONGEST_MANAGER]
 
 
+LOCAL_LEASE: Final = LeaseReference("kube-system", "spark-operator-local")
+"""The Lease of the controller of a local cluster."""
+
+
 @dataclass(frozen=True)
 class Tenure:
     """The content of a Lease; `holder` is empty if no controller holds it."""

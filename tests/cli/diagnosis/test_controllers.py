@@ -7,11 +7,11 @@ import pytest
 from airflow_provider_spark_operator.cli.controller.diagnosis.controllers import check_controllers
 from airflow_provider_spark_operator.cli.controller.diagnosis.finding import Finding, Status
 from airflow_provider_spark_operator.core.kubernetes.names import ANNOTATION_CLAIM, LABEL_QUEUE_NAME
-from airflow_provider_spark_operator.core.kubernetes.ownership import LeaseReference
+from airflow_provider_spark_operator.core.kubernetes.ownership import APACHE, LOCAL_LEASE, LeaseReference
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
-from airflow_provider_spark_operator.kube.resources import LEASES, SPARK_APPLICATIONS
-from airflow_provider_spark_operator.reconcile.objects.lease import LeaseTerms, build_lease
+from airflow_provider_spark_operator.kube.resources import LEASES, NAMESPACES, SPARK_APPLICATIONS
+from airflow_provider_spark_operator.reconcile.objects.lease import DEFAULT_LEASE, LeaseTerms, build_lease
 from tests.cluster import NAMESPACE, Cluster
 
 LEASE = LeaseReference(NAMESPACE, "controller")
@@ -104,6 +104,29 @@ async def test_waiting_application_does_not_hide_that_the_known_controller_has_s
     found = await check(client, timedelta(minutes=5))
     assert "no process holds its Lease jobs/controller" in found.result
     assert found.fix.startswith("Start this controller again")
+
+
+@pytest.mark.parametrize(
+    ("lease", "field_manager", "controller"),
+    [
+        (LOCAL_LEASE, None, "spark-operator reconcile in namespace kube-system"),
+        (LeaseReference(NAMESPACE, DEFAULT_LEASE), None, "spark-operator reconcile in namespace jobs"),
+        (LeaseReference(NAMESPACE, DEFAULT_LEASE), APACHE, "the Apache operator in namespace jobs"),
+    ],
+    ids=["local cluster", "reconcile", "Apache"],
+)
+async def test_controller_without_applications_is_found_by_its_default_lease(
+    cluster: Cluster, client: KubeClient, lease: LeaseReference, field_manager: str | None, controller: str
+) -> None:
+    content = build_lease(None, "replica-1", LeaseTerms(), datetime.now(UTC))
+    access = ClusterAccess(kubeconfig_document=cluster.kubeconfig)
+    async with await open_client(access, field_manager=field_manager) as writer:
+        if lease == LOCAL_LEASE:
+            await writer.create(NAMESPACES, {"metadata": {"name": lease.namespace}}, None)
+        await writer.create(LEASES, {**content, "metadata": {"name": lease.name}}, lease.namespace)
+    found = await check(client)
+    assert (found.status, found.result) == (Status.PASSED, f"{controller}: replica-1 holds its Lease {lease}")
+    assert (await check(client, timedelta(minutes=5))).status is Status.WARNING
 
 
 async def test_last_writer_without_a_lease_counts_as_running(cluster: Cluster, client: KubeClient) -> None:

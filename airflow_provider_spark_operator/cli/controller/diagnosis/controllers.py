@@ -1,6 +1,7 @@
 """Find the controllers of applications, by their pods, their Leases and their writes."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -9,13 +10,14 @@ from ....core.dialects.dialect import APACHE, KUBEFLOW, read_progress
 from ....core.kubernetes.json_object import JsonObject
 from ....core.kubernetes.label_selector import read_label_selector
 from ....core.kubernetes.ownership import APACHE as APACHE_MANAGER
-from ....core.kubernetes.ownership import LeaseReference, find_owner, read_tenure
+from ....core.kubernetes.ownership import LOCAL_LEASE, LeaseReference, find_owner, read_tenure
 from ....core.kubernetes.pods import is_ready
 from ....core.verdict.holds import find_held_application
 from ....core.verdict.obstacles import find_missing_status
 from ....kube.client import KubeClient
 from ....kube.errors import Forbidden, KubeError, NotFound
 from ....kube.resources import LEASES, NETWORK_POLICIES, PODS, ResourceType
+from ....reconcile.objects.lease import DEFAULT_LEASE
 from ...base.ages import format_age
 from .finding import Finding, Status, report_error
 
@@ -169,6 +171,8 @@ async def _read_applications(
     client: KubeClient, kind: ResourceType, namespace: str, now: datetime, evidence: _Evidence
 ) -> None:
     """Find the controllers that claimed the applications of a namespace, or wrote the last status without a claim."""
+    if kind.group == APACHE.group:
+        await _read_usual_leases(client, namespace, now, evidence)
     listed = await client.list(kind, namespace, trim=_trim, most=_MAX_APPLICATIONS)
     evidence.waiting = _find_waiting(listed.items, now)
     for owner in {find_owner(application) or "" for application in listed.items}:
@@ -177,6 +181,18 @@ async def _read_applications(
     time, manager = _find_last_write(listed.items)
     if manager == APACHE_MANAGER or (manager and kind.group == KUBEFLOW.group):
         _add_writer(_get_operator(kind), format_age(time, now), evidence)
+
+
+async def _read_usual_leases(client: KubeClient, namespace: str, now: datetime, evidence: _Evidence) -> None:
+    """Find controllers that have not claimed an application yet, by the Leases that controllers hold by default."""
+    for lease in (LOCAL_LEASE, LeaseReference(namespace, DEFAULT_LEASE)):
+        with suppress(KubeError):  # few users may read Leases
+            found = await client.get(LEASES, lease.name, lease.namespace)
+            if (tenure := read_tenure(found)).is_held(now):
+                writers = {entry.get("manager") for entry in found["metadata"].get("managedFields") or ()}
+                operator = APACHE.operator if APACHE_MANAGER in writers else OWN_CONTROLLER
+                name = f"{operator} in namespace {lease.namespace}"
+                evidence.running.setdefault(name, f"{tenure.holder} holds its Lease {lease}")
 
 
 async def _read_lease(client: KubeClient, lease: LeaseReference, now: datetime, evidence: _Evidence) -> None:
