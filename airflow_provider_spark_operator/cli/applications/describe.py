@@ -10,16 +10,14 @@ from ...core.kubernetes.pods import get_object, get_status, get_text, list_objec
 from ...core.kubernetes.times import format_duration
 from ...core.log.driver_log import redact
 from ...core.log.secret_fields import hide_arguments
-from ...core.report.summary import ApplicationSummary, read_task
+from ...core.report.summary import ApplicationSummary
 from ...core.report.timeline import Timeline
 from ...core.report.timeline_rows import number_missing
 from ...core.verdict.verdict import FailureKind, Outcome, Verdict
 from ...follow.ending.evidence import Evidence
 from ...kube.client import KubeClient
 from ...kube.connection import ClusterAccess
-from ...kube.errors import Forbidden
-from ..base.cluster_client import run_with_client
-from ..base.errors import CommandError, print_error
+from ..base.errors import print_error
 from ..base.exit_codes import ExitCode
 from ..base.program_name import format_command
 from ..base.styles import style_state
@@ -46,7 +44,7 @@ from ..views.application_columns import (
 )
 from ..views.description import Description, build_document, read_description
 from ..views.event_rows import TITLES, build_event_row, style_type
-from .named_applications import format_name, list_applications
+from .named_applications import run_with_application
 
 EXAMPLES = """
 # Why did the application fail?
@@ -80,41 +78,21 @@ def run(
     If the application failed, the description contains the cause and the last lines of the driver's log. If you lack a
     permission, the command leaves out the section that needs it, and names the permission.
     """
-    wanted = TaskFilter(dag, task, run)
-    if bool(name) is bool(wanted):
-        raise CommandError("give either the name of an application, or --dag, --task and --run", ExitCode.INVALID)
     access = ClusterAccess(kubeconfig=kubeconfig, context=context, namespace=namespace)
-    return run_with_client(access, lambda client: _describe(client, name, wanted, output))
+    wanted = TaskFilter(dag, task, run)
+    return run_with_application(access, name, wanted, lambda client, name: _describe(client, name, output))
 
 
-async def _describe(client: KubeClient, name: str | None, wanted: TaskFilter, output: ReportFormat) -> ExitCode:
-    refusals: list[Forbidden] = []
-    description = await read_description(client, name or await _find_newest(client, wanted, refusals))
+async def _describe(client: KubeClient, name: str, output: ReportFormat) -> ExitCode:
+    description = await read_description(client, name)
     if output is ReportFormat.JSON:
         print(format_value(build_document(description), output), end="")
     else:
         _print(description)
-    refusals += description.snapshot.refusals
+    refusals = description.snapshot.refusals
     for error in refusals:
         print_error(str(error))
     return ExitCode.API_FAILED if refusals else ExitCode.SUCCESS
-
-
-async def _find_newest(client: KubeClient, wanted: TaskFilter, refusals: list[Forbidden]) -> str:
-    """Return the name, with the API group, of the newest application of a task. Add groups that are not permitted.
-
-    Raises:
-        CommandError: There is none.
-    """
-    found = await list_applications(client, client.default_namespace, None, refusals)
-    selected = [one for one in found if wanted.accepts(read_task(one[1]["metadata"]))]
-    if not selected:
-        for error in refusals:
-            print_error(str(error))
-        message = f"no application with {wanted} found in namespace {client.default_namespace}"
-        raise CommandError(message, ExitCode.API_FAILED)
-    reference, _ = max(selected, key=lambda one: (one[1]["metadata"]["creationTimestamp"], one[0].name))
-    return format_name(reference)
 
 
 def _print(report: Description) -> None:

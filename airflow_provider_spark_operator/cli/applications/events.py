@@ -13,14 +13,15 @@ from ...kube.client import KubeClient
 from ...kube.connection import ClusterAccess
 from ...kube.errors import TRANSIENT
 from ...kube.resources import EVENTS
-from ..base.cluster_client import run_with_client
 from ..base.errors import CommandError, print_error, print_note
 from ..base.exit_codes import ExitCode
 from ..options.declaration import Parameter
-from ..options.options import TABLE, ApplicationName, Context, EventOutput, Kubeconfig, Namespace
+from ..options.options import TABLE, Context, DagId, EventOutput, Kubeconfig, Namespace, OptionalName, RunId, TaskId
+from ..options.task_filter import TaskFilter
 from ..output.resource_list import open_list
 from ..output.tables import Table, build_columns, print_table
 from ..views.event_rows import TITLES, build_event_row, style_type
+from .named_applications import run_with_application
 
 EXAMPLES = """
 # Events of an application and its pods in the current namespace
@@ -38,7 +39,10 @@ _WIDTHS: Final = (9, 7, 20, 30, 0)
 
 
 def run(
-    name: ApplicationName,
+    name: OptionalName = None,
+    dag: DagId = None,
+    task: TaskId = None,
+    run: RunId = None,
     follow: Annotated[bool, Parameter("-f --follow", "print new events until the application has ended")] = False,
     output: EventOutput = TABLE,
     namespace: Namespace = None,
@@ -49,11 +53,18 @@ def run(
 
     Kubernetes deletes Events after an hour by default. Events of deleted driver pods are included. Events of deleted
     executor pods usually cannot be found, because the names of these pods have a random prefix.
+
+    Without a name, the options of the task select the newest application that the task has submitted.
     """
     if follow and output != TABLE:
         raise CommandError(f"--follow prints a table only: it cannot be combined with -o {output}", ExitCode.INVALID)
     access = ClusterAccess(kubeconfig=kubeconfig, context=context, namespace=namespace)
-    return run_with_client(access, lambda client: _follow(client, name) if follow else _list(client, name, output))
+    return run_with_application(
+        access,
+        name,
+        TaskFilter(dag, task, run),
+        lambda client, name: _follow(client, name) if follow else _list(client, name, output),
+    )
 
 
 async def _list(client: KubeClient, name: str, output: str) -> ExitCode:

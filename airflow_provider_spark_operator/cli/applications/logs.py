@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated, Final
 
 from ...core.dialects.dialect import dialect_of, read_progress
+from ...core.dialects.progress import Phase, StateEntry
 from ...core.kubernetes.json_object import JsonObject
 from ...core.report.attempts import list_attempts
 from ...core.report.executors import get_executor_number
@@ -29,15 +30,16 @@ from ...follow.logs.logs import LogStart
 from ...kube.client import KubeClient
 from ...kube.connection import ClusterAccess
 from ..base.ages import check_duration, parse_duration
-from ..base.cluster_client import run_with_client
 from ..base.errors import CommandError, print_note
 from ..base.exit_codes import ExitCode
 from ..base.program_name import format_command
 from ..options.completers import complete_executors
 from ..options.declaration import Parameter
-from ..options.options import ApplicationName, Context, Kubeconfig, Namespace, require_text
+from ..options.options import Context, DagId, Kubeconfig, Namespace, OptionalName, RunId, TaskId, require_text
+from ..options.task_filter import TaskFilter
 from ..output.output import open_console
 from ..views.application_end import print_continuation
+from .named_applications import run_with_application
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -84,6 +86,9 @@ class LogPrinter:
 EXAMPLES = """
 # Print the driver's log so far
 spark-operator logs pi
+
+# Print the log of the last run of a task of Airflow
+spark-operator logs --dag sales --task load
 
 # Follow the driver from its last ten lines, also through restarts
 spark-operator logs pi -f --tail 10
@@ -132,7 +137,10 @@ class _Query:
 
 
 def run(
-    name: ApplicationName,
+    name: OptionalName = None,
+    dag: DagId = None,
+    task: TaskId = None,
+    run: RunId = None,
     follow: Annotated[
         bool,
         Parameter(
@@ -178,9 +186,12 @@ def run(
 ) -> ExitCode:
     """Print the log of the driver, or the logs of executors.
 
-    If the driver pod no longer exists, the last lines that the controller has recorded are printed. With `--all-pods`
-    or `--executor all`, each line begins with the name of its pod. With -f and `--executor`, the command ends when the
+    If the driver pod no longer exists, the last lines that the controller has recorded after a failure are printed. A
+    local cluster keeps the complete logs of all pods in the folder `logs` of its `--home`. With `--all-pods` or
+    `--executor all`, each line begins with the name of its pod. With -f and `--executor`, the command ends when the
     current driver ends, even if the application is then restarted.
+
+    Without a name, the options of the task select the newest application that the task has submitted.
     """
     if all_pods and executor is not None:
         raise CommandError("--all-pods and --executor cannot be combined", ExitCode.INVALID)
@@ -189,7 +200,9 @@ def run(
     start = LogStart(datetime.now(UTC) - parse_duration(since) if since is not None else None, tail)
     query = _Query(_ALL if all_pods else executor, not executor, attempt, previous, follow, start)
     access = ClusterAccess(kubeconfig=kubeconfig, context=context, namespace=namespace)
-    return run_with_client(access, lambda client: _print_logs(client, name, query))
+    return run_with_application(
+        access, name, TaskFilter(dag, task, run), lambda client, name: _print_logs(client, name, query)
+    )
 
 
 async def _print_logs(client: KubeClient, name: str, query: _Query) -> ExitCode:
@@ -263,7 +276,7 @@ async def _read(
     if driver is None and query.with_driver:
         return _recall(reference, resource, attempt, query.start)
     if driver is None:
-        raise _build_missing(reference, attempt, "the executors were deleted with the driver")
+        raise _build_missing(reference, resource, attempt)
     if query.executor is None:
         return read_logs(client, [driver], query.start)
     present = await read_executors_of_driver(client, reference, driver)
@@ -291,25 +304,33 @@ async def _recall(
     reference: ApplicationReference, resource: JsonObject, attempt: int, start: LogStart
 ) -> AsyncGenerator[PodLine, None]:
     """Yield the last lines of a deleted driver that the controller has recorded."""
-    history = dialect_of(resource.get("apiVersion")).read_history(resource, None)
-    attempts = {each.number: each for each in list_attempts(history, read_progress(resource))}
-    found = attempts.get(attempt + 1)
-    lines = found.stop.log_lines if found is not None and found.stop is not None else ()
+    stop = _find_stop(resource, attempt)
+    lines = stop.log_lines if stop is not None else ()
     if not lines:
-        reason = "it does not exist yet" if found is not None and not found.is_over else "it was deleted"
-        if found is not None and found.stop is not None and found.stop.apache_state == _REFUSED:
-            reason = "none was created"
-        raise _build_missing(reference, attempt, reason)
+        raise _build_missing(reference, resource, attempt)
     print_note("the driver pod was deleted; these are the last lines that the controller has recorded")
     for line in lines if start.tail_lines is None else lines[len(lines) - min(start.tail_lines, len(lines)) :]:
         yield PodLine("", line)
 
 
-def _build_missing(reference: ApplicationReference, attempt: int, reason: str) -> CommandError:
-    describe = format_command("describe", reference.name, reference.namespace)
-    advice = {
-        "it does not exist yet": "To wait for it, use --follow",
-        "none was created": f"To see the cause, run {describe}",
-    }.get(reason, "To keep driver pods, submit with --keep-driver")
+def _find_stop(resource: JsonObject, attempt: int) -> StateEntry | None:
+    history = dialect_of(resource.get("apiVersion")).read_history(resource, None)
+    attempts = {each.number: each.stop for each in list_attempts(history, read_progress(resource))}
+    return attempts.get(attempt + 1)
+
+
+def _build_missing(reference: ApplicationReference, resource: JsonObject, attempt: int) -> CommandError:
+    """Explain why an attempt has no driver pod, and therefore no executors."""
+    seen, stop = read_progress(resource), _find_stop(resource, attempt)
+    if stop is not None and stop.apache_state == _REFUSED:
+        reason = "none was created"
+        advice = f"To see the cause, run {format_command('describe', reference.name, reference.namespace)}"
+    elif attempt != seen.attempt or seen.phase is not Phase.WAITING:
+        reason, advice = "it was deleted", "To keep driver pods, submit with --keep-driver"
+    elif dialect_of(resource.get("apiVersion")).is_suspended(resource):
+        reason = "the application is suspended"
+        advice = f"To start it, run {format_command('resume', reference.name, reference.namespace)}"
+    else:
+        reason, advice = "it does not exist yet", "To wait for it, use --follow"
     message = f"{reference} has no driver pod of attempt {attempt + 1}: {reason}. {advice}"
     return CommandError(message, ExitCode.API_FAILED)

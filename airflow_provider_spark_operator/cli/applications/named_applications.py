@@ -1,21 +1,25 @@
 """Act on the applications that a command line names, one result line for each."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from functools import partial
-from typing import Annotated, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
 from ...core.kubernetes.json_object import JsonObject
+from ...core.report.summary import read_task
 from ...follow.access.find import find_application, list_served_kinds
 from ...follow.access.reference import ApplicationReference
 from ...kube.client import KubeClient
+from ...kube.connection import ClusterAccess
 from ...kube.errors import Forbidden, KubeError
 from ...kube.resources import ResourceType
+from ..base.cluster_client import run_with_client
 from ..base.errors import CommandError, print_error
 from ..base.exit_codes import ExitCode
 from ..base.object_names import require_applications
 from ..options.completers import complete_applications
 from ..options.declaration import Parameter
+from ..options.task_filter import TaskFilter
 
 # Requests that run at the same time.
 _CONCURRENT = 8
@@ -63,6 +67,56 @@ async def list_applications(
 
     lists = await asyncio.gather(*map(list_kind, await list_served_kinds(client)))
     return [one for found in lists for one in found]
+
+
+def run_with_application(
+    access: ClusterAccess,
+    name: str | None,
+    wanted: TaskFilter,
+    work: Callable[[KubeClient, str], Coroutine[Any, Any, ExitCode]],
+) -> ExitCode:
+    """Open a client, and run a function on one application: the named one, or the newest one of a task.
+
+    If an API group is not permitted, the newest application of the other groups is chosen, the permission is reported,
+    and the exit code is not 0.
+
+    Args:
+        access: How to reach the cluster.
+        name: The name of the application. None to select it by its task.
+        wanted: The task. Empty if there is a name.
+        work: Called with the client and the name, perhaps with the API group.
+
+    Raises:
+        CommandError: There is neither a name nor a task, or there are both, or the task has no application.
+    """
+    if bool(name) is bool(wanted):
+        raise CommandError("give either the name of an application, or --dag, --task and --run", ExitCode.INVALID)
+
+    async def find_and_work(client: KubeClient) -> ExitCode:
+        refusals: list[Forbidden] = []
+        try:
+            exit_code = await work(client, name or await _find_newest(client, wanted, refusals))
+        finally:
+            for error in refusals:
+                print_error(str(error))
+        return exit_code or (ExitCode.API_FAILED if refusals else ExitCode.SUCCESS)
+
+    return run_with_client(access, find_and_work)
+
+
+async def _find_newest(client: KubeClient, wanted: TaskFilter, refusals: list[Forbidden]) -> str:
+    """Return the name, with the API group, of the newest application of a task. Add groups that are not permitted.
+
+    Raises:
+        CommandError: There is none.
+    """
+    found = await list_applications(client, client.default_namespace, None, refusals)
+    selected = [one for one in found if wanted.accepts(read_task(one[1]["metadata"]))]
+    if not selected:
+        message = f"no application with {wanted} found in namespace {client.default_namespace}"
+        raise CommandError(message, ExitCode.API_FAILED)
+    reference, _ = max(selected, key=lambda one: (one[1]["metadata"]["creationTimestamp"], one[0].name))
+    return format_name(reference)
 
 
 async def act_on_names(client: KubeClient, names: Sequence[str], act: Act, find: Find = find_application) -> ExitCode:

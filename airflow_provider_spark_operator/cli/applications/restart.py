@@ -5,6 +5,7 @@ from datetime import timedelta
 from functools import partial
 from typing import Annotated, Any
 
+from ...core.dialects.dialect import dialect_of
 from ...core.kubernetes.json_object import JsonObject
 from ...core.kubernetes.manifest import build_manifest
 from ...follow.access.find import find_application
@@ -16,7 +17,7 @@ from ..base.ages import parse_duration
 from ..base.cluster_client import run_with_client
 from ..base.errors import CommandError, print_note
 from ..base.exit_codes import ExitCode
-from ..base.program_name import get_program_name
+from ..base.program_name import format_command, get_program_name
 from ..options.declaration import Parameter
 from ..options.options import ApplicationName, Context, Kubeconfig, Namespace
 from ..output.log_records import show_warnings
@@ -71,7 +72,8 @@ def run(
     options for cores, memory, executors and Spark properties are those of `submit`. The new application does not have
     the labels and annotations that an Airflow task has set. It is submitted when the old application and its
     driver pod no longer exist. Kubernetes deletes everything that the old application owns. The command refuses to
-    restart an application that another resource owns, or that an Airflow task may still wait for.
+    restart an application that another resource owns, or that an Airflow task may still wait for. A suspended
+    application stays suspended until `spark-operator resume`.
     """
     if timeout is not None and not (wait or follow):
         raise CommandError("--timeout needs --wait or --follow", ExitCode.INVALID)
@@ -92,6 +94,9 @@ async def _restart(
     body = prepare_document(client, _change(build_manifest(resource), change), None, None)
     await check_replacement(client, reference, resource, body, "restart")
     created = await replace_application(client, reference, body, limit)
+    if dialect_of(body.get("apiVersion")).is_suspended(body):
+        resume = format_command("resume", created.name, created.namespace)
+        print_note(f"{created} is still suspended. To start it, run {resume}")
     if waiting is None:
         print(f"{format_name(created)} restarted")
         return ExitCode.SUCCESS

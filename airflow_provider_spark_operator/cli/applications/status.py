@@ -20,13 +20,14 @@ from ...follow.narration.controllers import find_lost_controller
 from ...follow.narration.obstacles import describe_wait
 from ...kube.client import KubeClient
 from ...kube.connection import ClusterAccess
-from ..base.cluster_client import run_with_client
 from ..base.errors import print_error
 from ..base.exit_codes import ExitCode
 from ..base.program_name import format_command
-from ..options.options import TEXT, ApplicationName, Context, Kubeconfig, Namespace, TextOutput
+from ..options.options import TEXT, Context, DagId, Kubeconfig, Namespace, OptionalName, RunId, TaskId, TextOutput
+from ..options.task_filter import TaskFilter
 from ..output.output import clean_cell, print_resource
 from ..views.application_columns import describe_executors, describe_message, describe_outcome, describe_state
+from .named_applications import run_with_application
 
 # The reasons of failures whose cause the status may lack.
 _EXPLAINED: Final = frozenset({DRIVER_FAILED, DRIVER_START_TIMED_OUT, EXECUTORS_START_TIMED_OUT})
@@ -35,19 +36,27 @@ EXAMPLES = """
 # The state of an application in the current namespace
 spark-operator status pi
 
+# The state of the newest application of a task of Airflow
+spark-operator status --dag sales --task load
+
 # Print the application. Change the output, and submit it under another name
 spark-operator status pi -o yaml
 """
 
 
 def run(
-    name: ApplicationName,
+    name: OptionalName = None,
+    dag: DagId = None,
+    task: TaskId = None,
+    run: RunId = None,
     output: TextOutput = TEXT,
     namespace: Namespace = None,
     context: Context = None,
     kubeconfig: Kubeconfig = None,
 ) -> ExitCode:
     """Show the state of an application in one line, and the verdict.
+
+    Without a name, the options of the task select the newest application that the task has submitted.
 
     The exit code does not depend on the state of the application: it is also 0 for a failed application. It is 3 if the
     application does not exist, or if a permission is missing. In a script, use `spark-operator wait`: it has an exit
@@ -57,8 +66,11 @@ def run(
     list pods. You can edit this output, and submit it under another name with `spark-operator submit`.
     """
     access = ClusterAccess(kubeconfig=kubeconfig, context=context, namespace=namespace)
-    return run_with_client(
-        access, lambda client: _show(client, name) if output == TEXT else _print(client, name, output)
+    return run_with_application(
+        access,
+        name,
+        TaskFilter(dag, task, run),
+        lambda client, name: _show(client, name) if output == TEXT else _print(client, name, output),
     )
 
 

@@ -18,14 +18,26 @@ from ...core.report.timeline_rows import Bar, Group, Tone, build_groups, choose_
 from ...follow.access.snapshot import Snapshot, read_snapshot
 from ...kube.client import KubeClient
 from ...kube.connection import ClusterAccess
-from ..base.cluster_client import run_with_client
 from ..base.errors import CommandError, print_error, print_note
 from ..base.exit_codes import ExitCode
 from ..base.streams import is_unicode
 from ..options.declaration import Parameter
-from ..options.options import ApplicationName, Context, Kubeconfig, Namespace, ReportFormat, ReportOutput, require_text
+from ..options.options import (
+    Context,
+    DagId,
+    Kubeconfig,
+    Namespace,
+    OptionalName,
+    ReportFormat,
+    ReportOutput,
+    RunId,
+    TaskId,
+    require_text,
+)
+from ..options.task_filter import TaskFilter
 from ..output.output import clean_cell, format_value, open_console
 from ..views.description import Description, read_description
+from .named_applications import run_with_application
 
 EXAMPLES = """
 # Show the timeline on the terminal
@@ -42,11 +54,14 @@ _STANDARD_OUTPUT: Final = "-"
 
 
 def run(
-    name: ApplicationName,
+    name: OptionalName = None,
     svg: Annotated[
         str | None, Parameter("--svg FILE", "draw an SVG picture; - is standard output", check=require_text)
     ] = None,
     output: ReportOutput = ReportFormat.TEXT,
+    dag: DagId = None,
+    task: TaskId = None,
+    run: RunId = None,
     namespace: Namespace = None,
     context: Context = None,
     kubeconfig: Kubeconfig = None,
@@ -56,11 +71,13 @@ def run(
     The application can be running or ended. Executors whose pods are deleted are usually left out, because their
     Events cannot be found. With --svg, the command draws a picture instead of printing the timeline. The JSON
     output is the record of the run: the timeline with waits, requests, totals, the verdict and what is missing.
+
+    Without a name, the options of the task select the newest application that the task has submitted.
     """
     if svg is not None and output is ReportFormat.JSON:
         raise CommandError("--svg and --output json cannot be combined", ExitCode.INVALID)
 
-    async def show(client: KubeClient) -> ExitCode:
+    async def show(client: KubeClient, name: str) -> ExitCode:
         if output is ReportFormat.JSON:
             description = await read_description(client, name)
             print(format_value(_build_record(description), output), end="")
@@ -81,7 +98,7 @@ def run(
         return _report_refusals(snapshot)
 
     access = ClusterAccess(kubeconfig=kubeconfig, context=context, namespace=namespace)
-    return run_with_client(access, show)
+    return run_with_application(access, name, TaskFilter(dag, task, run), show)
 
 
 def _build_record(description: Description) -> JsonObject:

@@ -11,13 +11,14 @@ from ...follow.access.reference import ApplicationReference
 from ...kube.client import KubeClient
 from ...kube.connection import ClusterAccess
 from ..base.ages import parse_duration
-from ..base.cluster_client import run_with_client
 from ..base.errors import CommandError
 from ..base.exit_codes import ExitCode
 from ..options.declaration import Parameter
-from ..options.options import ApplicationName, Context, Kubeconfig, Namespace
+from ..options.options import Context, DagId, Kubeconfig, Namespace, OptionalName, RunId, TaskId
 from ..options.state_words import list_state_words, require_states
+from ..options.task_filter import TaskFilter
 from ..views.application_end import Timeout, Wait, wait_and_report
+from .named_applications import run_with_application
 
 EXAMPLES = """
 # Wait for the end; the exit code tells how the application ended
@@ -29,7 +30,7 @@ spark-operator wait pi --for RunningHealthy --timeout 10m
 
 
 def run(
-    name: ApplicationName,
+    name: OptionalName = None,
     states: Annotated[
         list[str] | None,
         Parameter(
@@ -40,6 +41,9 @@ def run(
             complete=lambda *_: list_state_words(tuple(Phase)),
         ),
     ] = None,
+    dag: DagId = None,
+    task: TaskId = None,
+    run: RunId = None,
     timeout: Timeout = None,
     context: Context = None,
     kubeconfig: Kubeconfig = None,
@@ -51,11 +55,15 @@ def run(
     if the application succeeded or reached the state. It is 1 if the program failed, or if the application succeeded
     without reaching the state. It is 5 after an infrastructure or scheduling failure, or if the application was
     deleted. It is 4 after the timeout.
+
+    Without a name, the options of the task select the newest application that the task has submitted.
     """
     limit = parse_duration(timeout) if timeout is not None else None
     wait = Wait(states or (), limit)
     access = ClusterAccess(kubeconfig=kubeconfig, context=context, namespace=namespace)
-    return run_with_client(access, lambda client: _wait(client, name, wait))
+    return run_with_application(
+        access, name, TaskFilter(dag, task, run), lambda client, name: _wait(client, name, wait)
+    )
 
 
 async def _wait(client: KubeClient, name: str, wait: Wait) -> ExitCode:

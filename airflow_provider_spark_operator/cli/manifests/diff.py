@@ -49,8 +49,8 @@ spark-operator diff pi.yaml --executor-instances 10 --set spec.driverSpec=null
 """
 
 _STYLES = {"+": "green", "-": "red", "@": "cyan"}
-# Annotations and labels that the author of a manifest does not write: kubectl's copy of the manifest, the stamp of a task
-# of Airflow, and the claim of the controller.
+# Annotations and labels of other clients: kubectl's copy of the manifest, the stamp of a task of Airflow, and the claim
+# of the controller.
 _FOREIGN = ("kubectl.kubernetes.io/", f"{LABEL_TASK.partition('/')[0]}/", ANNOTATION_CLAIM)
 # See `core.compose.files.build_config_map_name`.
 _SHIPPED_FILES = re.compile(r"(?<= name: )(\S+-files-)[0-9a-f]{10}$", re.MULTILINE)

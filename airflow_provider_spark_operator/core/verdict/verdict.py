@@ -140,6 +140,12 @@ class _Cause:
 
 # The container runtime could not run the command.
 _START_FAILURES: Final = frozenset({"StartError", "ContainerCannotRun"})
+# What a kubelet or a container runtime reports about a command, an image or a user that is wrong on every node. Other
+# causes can disappear: a ConfigMap is created, an image is pushed, or another node has another architecture.
+_PERMANENT: Final = re.compile(
+    r'executable file not found|\bexec: ".*": (?:.*: no such file or directory|permission denied|is a directory)'
+    r"|no command specified|has runAsNonRoot and image|breaks the non-root policy"
+)
 # Pod reasons with which a kubelet rejects a pod that was scheduled to its node.
 _REJECTIONS: Final = frozenset(
     {"OutOfcpu", "OutOfmemory", "OutOfpods", "OutOfephemeral-storage", "UnexpectedAdmissionError"}
@@ -290,11 +296,14 @@ def _find_obstacle(status: Mapping[str, object], settings: SettingNames) -> _Cau
             image = f" {container.image}" if container.image else ""
             description = f"the image{image} of the driver's container {container.name} could not be pulled: {detail}"
             advice = f"check {settings.image}"
-            return _Cause(FailureKind.INFRASTRUCTURE, True, reasons.IMAGE_UNAVAILABLE, description, advice)
+            can_change = container.reason != "InvalidImageName"
+            return _Cause(FailureKind.INFRASTRUCTURE, can_change, reasons.IMAGE_UNAVAILABLE, description, advice)
         if container.reason in pods.CREATION_FAILURES:
             description = f"the driver's container {container.name} could not be created: {detail}"
-            advice = advise_on_missing_object(detail, settings) or _FIX_REFERENCES
-            return _Cause(FailureKind.INFRASTRUCTURE, True, reasons.CONTAINER_REFUSED, description, advice)
+            is_permanent = _PERMANENT.search(detail) is not None
+            advice = f"check its command, user and image ({settings.command})" if is_permanent else _FIX_REFERENCES
+            advice = advise_on_missing_object(detail, settings) or advice
+            return _Cause(FailureKind.INFRASTRUCTURE, not is_permanent, reasons.CONTAINER_REFUSED, description, advice)
     return None
 
 
@@ -370,7 +379,8 @@ def _explain_container(
     if failed.reason in _START_FAILURES:
         description = f"the driver's container {failed.name} could not be started: {failed.message or failed.reason}"
         advice = f"check its command and image ({settings.command})"
-        return _Cause(FailureKind.INFRASTRUCTURE, True, reasons.CONTAINER_REFUSED, description, advice)
+        can_change = _PERMANENT.search(failed.message) is None
+        return _Cause(FailureKind.INFRASTRUCTURE, can_change, reasons.CONTAINER_REFUSED, description, advice)
     description = f"container {failed.name} of the driver ended with {pods.describe_exit(failed)}"
     if failed.reason == reasons.OUT_OF_MEMORY:
         advice = _advise_on_memory(failed.name, main, status, settings)

@@ -206,6 +206,20 @@ async def fail_and_release(application: Application) -> None:
     application.enter("ResourceReleased")
 
 
+@pytest.mark.parametrize("words", [[], ["--executor", "1"]], ids=["driver", "executor"])
+def test_log_of_an_application_without_a_driver_names_the_state(
+    words: list[str], scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]
+) -> None:
+    scripted_cluster.script = stay_submitted
+    scripted_cluster.create("pi")
+    assert main(["logs", "pi", *words]) == ExitCode.API_FAILED
+    assert "attempt 1: it does not exist yet. To wait for it, use --follow" in capsys.readouterr().err
+    assert main(["suspend", "pi"]) == ExitCode.SUCCESS
+    assert main(["logs", "pi", *words]) == ExitCode.API_FAILED
+    expected = "attempt 1: the application is suspended. To start it, run `spark-operator resume pi -n jobs`"
+    assert expected in capsys.readouterr().err
+
+
 def test_follow_without_a_log_fails_after_the_end(
     scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]
 ) -> None:

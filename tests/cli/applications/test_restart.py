@@ -13,7 +13,7 @@ from airflow_provider_spark_operator.cli.submission.parameter_options import OPT
 from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
 from airflow_provider_spark_operator.core.parameters.declaration import Panel
 from tests.cli.parse import list_options
-from tests.cluster import Cluster, fail, run_on, succeed
+from tests.cluster import Cluster, fail, run_on, stay_submitted, succeed
 
 TASK = {"dag_id": "sales", "task_id": "load", "run_id": "manual__1"}
 
@@ -48,6 +48,19 @@ def test_running_application_is_restarted_and_followed(
 
 def _find_driver(cluster: Cluster) -> str:
     return next(name for namespace, name in cluster.logs if namespace == "jobs")
+
+
+def test_suspended_application_stays_suspended_and_this_is_reported(
+    scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]
+) -> None:
+    scripted_cluster.script = stay_submitted
+    scripted_cluster.create("pi")
+    assert main(["suspend", "pi"]) == ExitCode.SUCCESS
+    assert main(["restart", "pi"]) == ExitCode.SUCCESS
+    expected = "jobs/pi is still suspended. To start it, run `spark-operator resume pi -n jobs`\n"
+    assert capsys.readouterr().err.endswith(expected)
+    assert main(["restart", "pi", "--set", "spec.suspend=false"]) == ExitCode.SUCCESS
+    assert "suspended" not in capsys.readouterr().err
 
 
 def test_kubeflow_application_is_restarted(kubeflow_cluster: Cluster) -> None:

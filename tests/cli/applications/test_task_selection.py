@@ -96,6 +96,29 @@ def test_describe_shows_the_newest_application_of_the_task(
     assert re.search(rf"^Name: +{name}$", capsys.readouterr().out, re.MULTILINE)
 
 
+@pytest.mark.parametrize(
+    ("words", "code", "found"),
+    [
+        (["status"], ExitCode.SUCCESS, f"{NEW}: "),
+        (["wait"], ExitCode.APPLICATION_FAILED, f"jobs/{NEW} failed"),
+        (["timeline"], ExitCode.SUCCESS, NEW),
+        (["events", "-o", "name"], ExitCode.SUCCESS, ""),
+        (["logs"], ExitCode.SUCCESS, ""),
+    ],
+    ids=lambda value: value[0] if isinstance(value, list) else "",
+)
+@pytest.mark.usefixtures("cluster")
+def test_verbs_of_one_application_choose_the_newest_of_the_task(
+    words: list[str], code: ExitCode, found: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*words, "--dag", "sales", "--task", "load"]) == code
+    captured = capsys.readouterr()
+    assert found in captured.out + captured.err
+    assert main([*words, "--dag", "sale"]) == ExitCode.API_FAILED
+    assert "no application with --dag sale found in namespace jobs" in capsys.readouterr().err
+    assert main([*words, NEW, "--dag", "sales"]) == ExitCode.INVALID
+
+
 def test_describe_of_a_task_without_application_fails(
     scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]
 ) -> None:

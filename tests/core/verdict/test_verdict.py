@@ -351,6 +351,46 @@ def test_out_of_memory_failure_is_not_worth_a_retry() -> None:
     assert judge_stop(S.FAILED, "", build_driver_pod("failed")).retry_worthy is True
 
 
+STARTED, WAITING = ApplicationState.FAILED, ApplicationState.DRIVER_START_TIMED_OUT
+
+
+@pytest.mark.parametrize(
+    ("stop", "reason", "message", "worthy"),
+    [
+        (STARTED, "StartError", 'exec: "driver": executable file not found in $PATH: unknown', False),
+        (STARTED, "StartError", 'exec: "/a/b": stat /a/b: no such file or directory: unknown', False),
+        (STARTED, "ContainerCannotRun", 'exec: "/tmp": permission denied: unknown', False),
+        (STARTED, "ContainerCannotRun", 'exec: "/tmp": is a directory: unknown', False),
+        (STARTED, "StartError", "exec /bin/sh: exec format error", True),
+        (STARTED, "StartError", "open /sys/fs/cgroup/a: no such file or directory", True),
+        (WAITING, "CreateContainerError", "no command specified", False),
+        (WAITING, "RunContainerError", 'exec: "driver": executable file not found in $PATH', False),
+        (WAITING, "CreateContainerConfigError", "container has runAsNonRoot and image will run as root", False),
+        (WAITING, "CreateContainerConfigError", "container's runAsUser breaks the non-root policy", False),
+        (WAITING, "CreateContainerConfigError", 'secret "x" not found', True),
+        (WAITING, "CreateContainerConfigError", "couldn't find key a in ConfigMap jobs/x", True),
+        (WAITING, "InvalidImageName", 'couldn\'t parse image name "a b"', False),
+        (WAITING, "ErrImagePull", "spark:9: not found", True),
+    ],
+)
+def test_container_that_no_node_can_start_is_not_worth_a_retry(
+    stop: ApplicationState, reason: str, message: str, worthy: bool
+) -> None:
+    ended = {"exit_code": 128, "reason": reason} if stop is STARTED else {"waiting": reason}
+    driver = build_pod("Failed" if stop is STARTED else "Pending", build_container(message=message, **ended))
+    verdict = judge_stop(stop, "", driver)
+    assert (verdict.failure_kind, verdict.retry_worthy) == (INFRASTRUCTURE, worthy)
+
+
+def test_wrong_user_of_an_image_is_no_missing_object() -> None:
+    container = build_container(
+        waiting="CreateContainerConfigError", message="container has runAsNonRoot and image will run as root"
+    )
+    sentence = judge_stop(WAITING, "", build_pod("Pending", container)).sentence
+    advice = "check its command, user and image (spec.driverSpec, spark.kubernetes.container.image)."
+    assert sentence.endswith(advice)
+
+
 def test_unsupported_spec_is_not_worth_a_retry() -> None:
     simulated = simulate(deploymentMode="ClientMode")
     assert simulated.document is not None
