@@ -143,7 +143,8 @@ _START_FAILURES: Final = frozenset({"StartError", "ContainerCannotRun"})
 # What a kubelet or a container runtime reports about a command, an image or a user that is wrong on every node. Other
 # causes can disappear: a ConfigMap is created, an image is pushed, or another node has another architecture.
 _PERMANENT: Final = re.compile(
-    r'executable file not found|\bexec: ".*": (?:.*: no such file or directory|permission denied|is a directory)'
+    r"executable file not found"
+    r'|\bexec: "[^"]*": (?:[^:"]*: )?(?:no such file or directory|permission denied|is a directory)'
     r"|no command specified|has runAsNonRoot and image|breaks the non-root policy"
 )
 # Pod reasons with which a kubelet rejects a pod that was scheduled to its node.
