@@ -140,7 +140,7 @@ class _Cause:
 
 # The container runtime could not run the command.
 _START_FAILURES: Final = frozenset({"StartError", "ContainerCannotRun"})
-# What a kubelet or a container runtime reports about a command, an image or a user that is wrong on every node. Other
+# A kubelet or a container runtime reports these about a command, an image or a user that is wrong on every node. Other
 # causes can disappear: a ConfigMap is created, an image is pushed, or another node has another architecture.
 _PERMANENT: Final = re.compile(
     r"executable file not found"
