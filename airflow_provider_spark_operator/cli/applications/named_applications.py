@@ -77,8 +77,8 @@ def run_with_application(
 ) -> ExitCode:
     """Open a client, and run a function on one application: the named one, or the newest one of a task.
 
-    If an API group is not permitted, the newest application of the other groups is chosen, the permission is reported,
-    and the exit code is not 0.
+    If an API group is not permitted, the newest application of the other groups is chosen. The missing permission is
+    reported, and the exit code is not 0.
 
     Args:
         access: How to reach the cluster.
