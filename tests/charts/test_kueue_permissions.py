@@ -22,8 +22,8 @@ from tests.charts.conftest import Cluster
 from tests.charts.helm import CHART, NAMESPACE, RELEASE, Json, needs_helm, render_chart, run_helm
 from tests.charts.test_chart import list_permissions
 from tests.charts.test_server import EVERY_EVENT, client, definitions, run_chart_controller, wait_until_served
+from tests.reconcile.harness import IMAGE, Api, build_application, run_controller
 from tests.reconcile.kueue_objects import KINDS, QUEUE_LABEL, admit, build_definition, create_flavor, get_workload
-from tests.reconcile.stage import IMAGE, Stage, build_application, run_controller
 
 __all__ = ["client", "definitions"]
 
@@ -59,38 +59,38 @@ def build_queued(name: str, **modifiers: object) -> JsonObject:
     return document
 
 
-async def wait_for_workload(stage: Stage, name: str, condition: Callable[[JsonObject], bool]) -> JsonObject:
+async def wait_for_workload(api: Api, name: str, condition: Callable[[JsonObject], bool]) -> JsonObject:
     """Wait until the Workload of an application fulfills a condition."""
     workload = f"sparkapplication-{name}"
 
     async def holds() -> bool:
         with suppress(NotFound):
-            return condition(await get_workload(stage.client, stage.namespace, workload))
+            return condition(await get_workload(api.client, api.namespace, workload))
         return False
 
-    await stage.wait_until_true(holds)
-    return await get_workload(stage.client, stage.namespace, workload)
+    await api.wait_until_true(holds)
+    return await get_workload(api.client, api.namespace, workload)
 
 
-async def run_applications(stage: Stage) -> None:
+async def run_applications(api: Api) -> None:
     """Run applications that cause every request of the controller to Kueue."""
-    await stage.submit(build_queued("pi"))
-    await wait_for_workload(stage, "pi", lambda seen: seen["spec"]["queueName"] == "team-a")
-    await stage.patch({"metadata": {"labels": {QUEUE_LABEL: "team-b"}}})
-    moved = await wait_for_workload(stage, "pi", lambda seen: seen["spec"]["queueName"] == "team-b")
-    await admit(stage.client, moved)
-    await stage.wait_for_state(ApplicationState.DRIVER_REQUESTED)
-    await stage.set_pod("pi-0-driver", "ready")
-    await wait_for_workload(stage, "pi", lambda seen: state.is_true(seen, state.PODS_READY))
-    await stage.set_pod("pi-0-driver", "succeeded")
-    await stage.wait_for_state(ApplicationState.RESOURCE_RELEASED)
+    await api.submit(build_queued("pi"))
+    await wait_for_workload(api, "pi", lambda seen: seen["spec"]["queueName"] == "team-a")
+    await api.patch({"metadata": {"labels": {QUEUE_LABEL: "team-b"}}})
+    moved = await wait_for_workload(api, "pi", lambda seen: seen["spec"]["queueName"] == "team-b")
+    await admit(api.client, moved)
+    await api.wait_for_state(ApplicationState.DRIVER_REQUESTED)
+    await api.set_pod("pi-0-driver", "ready")
+    await wait_for_workload(api, "pi", lambda seen: state.is_true(seen, state.PODS_READY))
+    await api.set_pod("pi-0-driver", "succeeded")
+    await api.wait_for_state(ApplicationState.RESOURCE_RELEASED)
     named = build_queued("named")
     named["metadata"]["labels"]["kueue.x-k8s.io/priority-class"] = "high"
-    await stage.submit(named)
-    await wait_for_workload(stage, "named", lambda seen: seen["spec"]["priority"] == 1000)
+    await api.submit(named)
+    await wait_for_workload(api, "named", lambda seen: seen["spec"]["priority"] == 1000)
     template = {"podTemplateSpec": {"spec": {"priorityClassName": "high"}}}
-    await stage.submit(build_queued("templated", driverSpec=template))
-    await wait_for_workload(stage, "templated", lambda seen: seen["spec"]["priority"] == 1000)
+    await api.submit(build_queued("templated", driverSpec=template))
+    await wait_for_workload(api, "templated", lambda seen: seen["spec"]["priority"] == 1000)
 
 
 async def test_permissions_are_sufficient_with_kueue_and_all_are_used(
@@ -98,12 +98,12 @@ async def test_permissions_are_sufficient_with_kueue_and_all_are_used(
 ) -> None:
     used: set[tuple[str, str, str]] = set()
     await wait_until_served(client)
-    settings = replace(EVERY_EVENT, kueue=True)
+    settings, api = replace(EVERY_EVENT, kueue=True), Api(client, "jobs")
     async with (
         run_chart_controller(cluster, used) as limited,
-        run_controller(limited, "jobs", settings=settings),
+        run_controller(api, limited, settings=settings),
     ):
-        await run_applications(Stage(client, "jobs"))
+        await run_applications(api)
     documents = render_chart(VALUES)
     granted = list_permissions(documents, RELEASE) | list_permissions(documents, f"{NAMESPACE}-{RELEASE}-kueue")
     assert used <= granted

@@ -34,8 +34,8 @@ from airflow_provider_spark_operator.reconcile.webhook.webhook import serve_webh
 from tests.charts.conftest import Cluster, build_path
 from tests.charts.helm import CHART, NAMESPACE, RELEASE, VARIANTS, Json, needs_helm, render_chart, run_helm, select_kind
 from tests.charts.test_chart import MANIFEST, list_permissions
+from tests.reconcile.harness import QUICK, Api, build_application, run_controller, state_of
 from tests.reconcile.reconcilers.test_clusters import build_cluster as spark_cluster
-from tests.reconcile.stage import QUICK, Stage, build_application, play_drivers, run_controller, state_of
 
 from control_plane import build_kubeconfig
 
@@ -185,41 +185,41 @@ async def test_permissions_are_sufficient_and_all_are_used(
     cluster: Cluster, client: KubeClient, chart_values: Json
 ) -> None:
     used: set[tuple[str, str, str]] = set()
-    stage = Stage(client, "jobs")
+    api = Api(client, "jobs")
     await wait_until_served(client)
     lease = LeaseReference(NAMESPACE, RELEASE)
     async with (
         run_chart_controller(cluster, used) as limited,
         elect(Elector(limited, lease, "pod-1", LeaseTerms())) as leadership,
-        run_controller(limited, "jobs", leadership=leadership, settings=EVERY_EVENT),
+        run_controller(api, limited, leadership=leadership, settings=EVERY_EVENT),
     ):
-        async with play_drivers(stage, "succeeded", "failed", "run"):
-            await run_applications(stage)
-        await run_clusters(stage)
-        await stage.wait_for_deleted_children()
+        async with api.play_drivers("succeeded", "failed", "run"):
+            await run_applications(api)
+        await run_clusters(api)
+        await api.wait_for_deleted_children()
     documents = render_chart(chart_values)
     assert used == list_permissions(documents, RELEASE) | list_permissions(documents, f"{RELEASE}-lease")
 
 
-async def run_applications(stage: Stage) -> None:
+async def run_applications(api: Api) -> None:
     """Run applications that cause every request of the controller for applications."""
     maps = [{"name": "settings", "data": {"a": "b"}}]
     again = {"restartPolicy": "OnFailure", "restartBackoffMillis": 0}
-    await stage.submit(build_application(configMapSpecs=maps, tolerations={"ttlAfterStopMillis": 1}))
-    await stage.wait_until(lambda seen: seen is None)
-    await stage.submit(build_application(configMapSpecs=maps, restart=again))
-    await stage.wait_until(lambda seen: seen is not None and read_attempt(seen) == 1)
-    await stage.wait_for_state(ApplicationState.RUNNING_HEALTHY)
-    await stage.delete()
-    await stage.wait_until(lambda seen: seen is None)
-    await stage.client.create(SERVICES, build_service("taken"), stage.namespace)
-    await stage.submit(
+    await api.submit(build_application(configMapSpecs=maps, tolerations={"ttlAfterStopMillis": 1}))
+    await api.wait_for_deletion()
+    await api.submit(build_application(configMapSpecs=maps, restart=again))
+    await api.wait_until(lambda seen: seen is not None and read_attempt(seen) == 1)
+    await api.wait_for_state(ApplicationState.RUNNING_HEALTHY)
+    await api.delete()
+    await api.wait_for_deletion()
+    await api.client.create(SERVICES, build_service("taken"), api.namespace)
+    await api.submit(
         build_application(configMapSpecs=maps, driverServiceIngressList=[build_route("free"), build_route("taken")])
     )
-    await stage.wait_until(lambda seen: seen is not None and state_of(seen) == ApplicationState.RESOURCE_RELEASED)
-    await stage.delete()
-    await stage.wait_until(lambda seen: seen is None)
-    await stage.client.delete(SERVICES, "taken", stage.namespace)
+    await api.wait_until(lambda seen: seen is not None and state_of(seen) == ApplicationState.RESOURCE_RELEASED)
+    await api.delete()
+    await api.wait_for_deletion()
+    await api.client.delete(SERVICES, "taken", api.namespace)
 
 
 def read_attempt(document: Json) -> int:
@@ -238,7 +238,7 @@ def build_route(name: str) -> Json:
     return {"serviceMetadata": {"name": name}, "serviceSpec": spec, "ingressMetadata": {"name": name}}
 
 
-async def run_clusters(stage: Stage) -> None:
+async def run_clusters(api: Api) -> None:
     """Run clusters that cause every request of the controller for clusters.
 
     The second cluster already has its finalizer, as after a crash of the controller. No request has confirmed its state
@@ -249,20 +249,20 @@ async def run_clusters(stage: Stage) -> None:
     interrupted["metadata"] |= {"name": "interrupted", "finalizers": [CLUSTER_FINALIZER]}
     for document in (new, interrupted):
         name = document["metadata"]["name"]
-        await stage.client.create(SPARK_CLUSTERS, document, "jobs")
-        await wait_for_cluster_state(stage, name, ClusterState.RUNNING_HEALTHY)
-        await stage.client.patch(SPARK_CLUSTERS, name, "jobs", {"spec": {"suspend": True}})
-        await wait_for_cluster_state(stage, name, ClusterState.SUSPENDED)
-        await stage.client.patch(SPARK_CLUSTERS, name, "jobs", {"spec": {"suspend": False}})
-        await wait_for_cluster_state(stage, name, ClusterState.RUNNING_HEALTHY)
-        await stage.client.delete(SPARK_CLUSTERS, name, "jobs")
+        await api.client.create(SPARK_CLUSTERS, document, "jobs")
+        await wait_for_cluster_state(api, name, ClusterState.RUNNING_HEALTHY)
+        await api.client.patch(SPARK_CLUSTERS, name, "jobs", {"spec": {"suspend": True}})
+        await wait_for_cluster_state(api, name, ClusterState.SUSPENDED)
+        await api.client.patch(SPARK_CLUSTERS, name, "jobs", {"spec": {"suspend": False}})
+        await wait_for_cluster_state(api, name, ClusterState.RUNNING_HEALTHY)
+        await api.client.delete(SPARK_CLUSTERS, name, "jobs")
 
 
-async def wait_for_cluster_state(stage: Stage, name: str, state: ClusterState) -> None:
+async def wait_for_cluster_state(api: Api, name: str, state: ClusterState) -> None:
     """Wait until a cluster is in `state`."""
     async with asyncio.timeout(DEADLINE):
         while True:
-            document = await stage.client.get(SPARK_CLUSTERS, name, "jobs")
+            document = await api.client.get(SPARK_CLUSTERS, name, "jobs")
             current = (document.get("status") or {}).get("currentState") or {}
             if current.get("currentStateSummary") == state:
                 return

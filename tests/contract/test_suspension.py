@@ -15,16 +15,7 @@ from airflow_provider_spark_operator.kube.errors import NotFound
 from airflow_provider_spark_operator.kube.resources import PODS, SPARK_APPLICATIONS
 from airflow_provider_spark_operator.reconcile.serving.metrics import Metrics
 from tests.contract.test_crds import server_with_definitions
-from tests.reconcile.stage import (
-    IMAGE,
-    Stage,
-    build_application,
-    get_value,
-    history_of,
-    play_drivers,
-    run_controller,
-    state_of,
-)
+from tests.reconcile.harness import IMAGE, Api, build_application, get_value, history_of, run_controller, state_of
 
 from contract.conversation import Conversation
 from control_plane import Server, build_kubeconfig
@@ -46,18 +37,18 @@ async def client(server: Server, server_with_definitions: Conversation) -> Async
 
 
 @pytest.fixture
-def stage(client: KubeClient, server_with_definitions: Conversation) -> Stage:
-    return Stage(client, server_with_definitions.namespace)
+def api(client: KubeClient, server_with_definitions: Conversation) -> Api:
+    return Api(client, server_with_definitions.namespace)
 
 
-async def hold_pod(stage: Stage, name: str, *, held: bool) -> None:
+async def hold_pod(api: Api, name: str, *, held: bool) -> None:
     """Add or remove a finalizer, which keeps a deleted pod terminating."""
-    await stage.client.patch(PODS, name, stage.namespace, {"metadata": {"finalizers": [HOLD] if held else None}})
+    await api.client.patch(PODS, name, api.namespace, {"metadata": {"finalizers": [HOLD] if held else None}})
 
 
-async def create_executor(stage: Stage) -> None:
+async def create_executor(api: Api) -> None:
     """Create an executor as the driver does."""
-    driver = await stage.client.get(PODS, "pi-0-driver", stage.namespace)
+    driver = await api.client.get(PODS, "pi-0-driver", api.namespace)
     metadata = driver["metadata"]
     owner = {"apiVersion": "v1", "kind": "Pod", "name": metadata["name"], "uid": metadata["uid"]}
     executor = {
@@ -71,59 +62,52 @@ async def create_executor(stage: Stage) -> None:
         },
         "spec": {"containers": [{"name": "executor", "image": IMAGE["spark.kubernetes.container.image"]}]},
     }
-    await stage.client.create(PODS, executor, stage.namespace)
+    await api.client.create(PODS, executor, api.namespace)
 
 
-async def delete_executor(stage: Stage) -> None:
+async def delete_executor(api: Api) -> None:
     """Delete the executor, as the garbage collector and the kubelet do."""
     try:
-        await stage.client.delete(PODS, "pi-exec-1", stage.namespace)
-        await hold_pod(stage, "pi-exec-1", held=False)
+        await api.client.delete(PODS, "pi-exec-1", api.namespace)
+        await hold_pod(api, "pi-exec-1", held=False)
     except NotFound:
         return
 
 
-async def wait_until_deleting(stage: Stage, name: str) -> JsonObject:
+async def wait_until_deleting(api: Api, name: str) -> JsonObject:
     async def is_deleting() -> bool:
-        return "deletionTimestamp" in (await stage.client.get(PODS, name, stage.namespace))["metadata"]
+        return "deletionTimestamp" in (await api.client.get(PODS, name, api.namespace))["metadata"]
 
-    await stage.wait_until_true(is_deleting)
-    return await stage.client.get(PODS, name, stage.namespace)
-
-
-async def wait_for_event(stage: Stage, reason: str) -> None:
-    async def is_recorded() -> bool:
-        return reason in await stage.list_event_reasons()
-
-    await stage.wait_until_true(is_recorded)
+    await api.wait_until_true(is_deleting)
+    return await api.client.get(PODS, name, api.namespace)
 
 
-async def wait_for_reconciles(stage: Stage, metrics: Metrics, number: int) -> None:
+async def wait_for_reconciles(api: Api, metrics: Metrics, number: int) -> None:
     """Wait until the driver does not exist, and the application was reconciled `number` times afterwards."""
 
     def count() -> float:
         return get_value(metrics, "reconciles_total", kind="SparkApplication", result="done") or 0
 
     async def is_deleted() -> bool:
-        return "pi-0-driver" not in await stage.list_names(PODS)
+        return "pi-0-driver" not in await api.list_names(PODS)
 
-    await stage.wait_until_true(is_deleted)
+    await api.wait_until_true(is_deleted)
     before = count()
 
     async def is_reached() -> bool:
         return count() >= before + number
 
-    await stage.wait_until_true(is_reached)
+    await api.wait_until_true(is_reached)
 
 
-async def suspend_running(stage: Stage, document: JsonObject) -> JsonObject:
+async def suspend_running(api: Api, document: JsonObject) -> JsonObject:
     """Submit an application, suspend it when it is running, and return it when it is suspended."""
-    await stage.submit(document)
-    await stage.wait_for_state(State.RUNNING_HEALTHY)
-    await hold_pod(stage, "pi-0-driver", held=True)
-    await create_executor(stage)
-    await stage.patch({"spec": {"suspend": True}})
-    return await stage.wait_for_state(State.SUSPENDED)
+    await api.submit(document)
+    await api.wait_for_state(State.RUNNING_HEALTHY)
+    await hold_pod(api, "pi-0-driver", held=True)
+    await create_executor(api)
+    await api.patch({"spec": {"suspend": True}})
+    return await api.wait_for_state(State.SUSPENDED)
 
 
 def get_attempt(document: JsonObject) -> dict[str, Any]:
@@ -131,19 +115,19 @@ def get_attempt(document: JsonObject) -> dict[str, Any]:
     return info
 
 
-async def test_running_application_is_suspended_and_resumes_after_its_pods_are_released(stage: Stage) -> None:
+async def test_running_application_is_suspended_and_resumes_after_its_pods_are_released(api: Api) -> None:
     metrics = Metrics()
-    controller = run_controller(stage.client, stage.namespace, metrics=metrics)
-    async with controller, play_drivers(stage, "run", "succeeded"):
-        suspended = await suspend_running(stage, build_application())
-        await wait_until_deleting(stage, "pi-0-driver")
-        await stage.patch({"spec": {"suspend": False}})
-        await hold_pod(stage, "pi-0-driver", held=False)
-        await wait_for_reconciles(stage, metrics, 2)
-        assert list(stage.drivers) == ["pi-0-driver"], "the next driver does not wait for the executor"
-        await wait_for_event(stage, State.SUSPENDED)
-        await delete_executor(stage)
-        ended = await stage.wait_for_state(State.RESOURCE_RELEASED)
+    controller = run_controller(api, metrics=metrics)
+    async with controller, api.play_drivers("run", "succeeded"):
+        suspended = await suspend_running(api, build_application())
+        await wait_until_deleting(api, "pi-0-driver")
+        await api.patch({"spec": {"suspend": False}})
+        await hold_pod(api, "pi-0-driver", held=False)
+        await wait_for_reconciles(api, metrics, 2)
+        assert list(api.drivers) == ["pi-0-driver"], "the next driver does not wait for the executor"
+        await api.wait_for_events(State.SUSPENDED)
+        await delete_executor(api)
+        ended = await api.wait_for_state(State.RESOURCE_RELEASED)
     assert suspended["status"]["currentState"]["suspendReason"] == SuspendReason.SPEC_SUSPEND
     assert history_of(ended) == [*RUN, "Suspended", *RUN, "Succeeded", "ResourceReleased"]
     assert get_attempt(ended) == {
@@ -152,61 +136,61 @@ async def test_running_application_is_suspended_and_resumes_after_its_pods_are_r
         "failureRestartCounter": 0,
         "schedulingFailureRestartCounter": 0,
     }
-    assert list(stage.drivers) == ["pi-0-driver", "pi-1-driver"]
+    assert list(api.drivers) == ["pi-0-driver", "pi-1-driver"]
 
 
-async def test_application_that_is_created_suspended_has_no_status_until_it_starts(stage: Stage) -> None:
-    async with run_controller(stage.client, stage.namespace), play_drivers(stage, "succeeded"):
-        await stage.submit(build_application(suspend=True))
-        await wait_for_event(stage, reasons.SUSPEND_HELD)
-        (held,) = await stage.list_objects(SPARK_APPLICATIONS)
-        assert (state_of(held), stage.drivers) == (None, {})
-        await stage.patch({"spec": {"suspend": False}})
-        ended = await stage.wait_for_state(State.RESOURCE_RELEASED)
+async def test_application_that_is_created_suspended_has_no_status_until_it_starts(api: Api) -> None:
+    async with run_controller(api), api.play_drivers("succeeded"):
+        await api.submit(build_application(suspend=True))
+        await api.wait_for_events(reasons.SUSPEND_HELD)
+        (held,) = await api.list_objects(SPARK_APPLICATIONS)
+        assert (state_of(held), api.drivers) == (None, {})
+        await api.patch({"spec": {"suspend": False}})
+        ended = await api.wait_for_state(State.RESOURCE_RELEASED)
     assert history_of(ended) == [*RUN, "Succeeded", "ResourceReleased"]
 
 
-async def test_edit_of_suspended_application_applies_to_the_next_attempt(stage: Stage) -> None:
-    async with run_controller(stage.client, stage.namespace), play_drivers(stage, "run"):
-        await suspend_running(stage, build_application())
+async def test_edit_of_suspended_application_applies_to_the_next_attempt(api: Api) -> None:
+    async with run_controller(api), api.play_drivers("run"):
+        await suspend_running(api, build_application())
         colour = {"spark.kubernetes.driver.label.colour": "blue"}
-        await stage.patch({"spec": {"sparkConf": colour}})
-        await stage.patch({"spec": {"suspend": False}})
-        await hold_pod(stage, "pi-0-driver", held=False)
-        await delete_executor(stage)
-        await stage.wait_for_state(State.RUNNING_HEALTHY)
-        driver = await stage.client.get(PODS, "pi-1-driver", stage.namespace)
+        await api.patch({"spec": {"sparkConf": colour}})
+        await api.patch({"spec": {"suspend": False}})
+        await hold_pod(api, "pi-0-driver", held=False)
+        await delete_executor(api)
+        await api.wait_for_state(State.RUNNING_HEALTHY)
+        driver = await api.client.get(PODS, "pi-1-driver", api.namespace)
     assert driver["metadata"]["labels"]["colour"] == "blue"
 
 
-async def test_suspended_application_can_be_deleted(stage: Stage) -> None:
-    async with run_controller(stage.client, stage.namespace), play_drivers(stage, "run"):
-        await suspend_running(stage, build_application())
-        await wait_until_deleting(stage, "pi-0-driver")
-        await stage.delete()
-        (deleted,) = await stage.list_objects(SPARK_APPLICATIONS)
+async def test_suspended_application_can_be_deleted(api: Api) -> None:
+    async with run_controller(api), api.play_drivers("run"):
+        await suspend_running(api, build_application())
+        await wait_until_deleting(api, "pi-0-driver")
+        await api.delete()
+        (deleted,) = await api.list_objects(SPARK_APPLICATIONS)
         assert APPLICATION_FINALIZER in deleted["metadata"]["finalizers"]
-        await delete_executor(stage)
-        await hold_pod(stage, "pi-0-driver", held=False)
-        await stage.wait_until(lambda seen: seen is None)
-    assert list(stage.drivers) == ["pi-0-driver"]
+        await delete_executor(api)
+        await hold_pod(api, "pi-0-driver", held=False)
+        await api.wait_for_deletion()
+    assert list(api.drivers) == ["pi-0-driver"]
 
 
-async def test_next_controller_continues_the_suspension(stage: Stage) -> None:
-    async with play_drivers(stage, "run", "succeeded"):
-        async with run_controller(stage.client, stage.namespace):
-            await suspend_running(stage, build_application())
-            await wait_until_deleting(stage, "pi-0-driver")
-        await hold_pod(stage, "pi-0-driver", held=False)
-        await delete_executor(stage)
-        await stage.patch({"spec": {"suspend": False}})
-        async with run_controller(stage.client, stage.namespace):
-            ended = await stage.wait_for_state(State.RESOURCE_RELEASED)
+async def test_next_controller_continues_the_suspension(api: Api) -> None:
+    async with api.play_drivers("run", "succeeded"):
+        async with run_controller(api):
+            await suspend_running(api, build_application())
+            await wait_until_deleting(api, "pi-0-driver")
+        await hold_pod(api, "pi-0-driver", held=False)
+        await delete_executor(api)
+        await api.patch({"spec": {"suspend": False}})
+        async with run_controller(api):
+            ended = await api.wait_for_state(State.RESOURCE_RELEASED)
     assert history_of(ended) == [*RUN, "Suspended", *RUN, "Succeeded", "ResourceReleased"]
-    assert list(stage.drivers) == ["pi-0-driver", "pi-1-driver"]
+    assert list(api.drivers) == ["pi-0-driver", "pi-1-driver"]
 
 
-async def test_status_of_apache_operator_that_contains_suspended_is_continued(stage: Stage) -> None:
+async def test_status_of_apache_operator_that_contains_suspended_is_continued(api: Api) -> None:
     """Every part of the status can contain the state. Release 1.1.0 writes no `reason`."""
     suspended = {
         "currentStateSummary": "Suspended",
@@ -222,10 +206,10 @@ async def test_status_of_apache_operator_that_contains_suspended_is_continued(st
         "currentAttemptSummary": summary,
         "previousAttemptSummary": {**summary, "stateTransitionHistory": {"5": requested, "6": suspended}},
     }
-    await stage.submit(build_application())
-    await stage.patch({"status": status}, subresource="status")
-    async with run_controller(stage.client, stage.namespace), play_drivers(stage, "run"):
-        resumed = await stage.wait_for_state(State.RUNNING_HEALTHY)
+    await api.submit(build_application())
+    await api.patch({"status": status}, subresource="status")
+    async with run_controller(api), api.play_drivers("run"):
+        resumed = await api.wait_for_state(State.RUNNING_HEALTHY)
     assert history_of(resumed) == ["DriverRequested", "Suspended", *RUN]
     assert set(resumed["status"]["stateTransitionHistory"]) == {"9", "10", "11", "12", "13"}
     assert get_attempt(resumed) == {
@@ -236,4 +220,4 @@ async def test_status_of_apache_operator_that_contains_suspended_is_continued(st
     }
     past = resumed["status"]["previousAttemptSummary"]["stateTransitionHistory"]
     assert past["8"].get("suspendReason") == SuspendReason.KUEUE_EVICTION
-    assert list(stage.drivers) == ["pi-4-driver"]
+    assert list(api.drivers) == ["pi-4-driver"]

@@ -16,7 +16,7 @@ from airflow_provider_spark_operator.kube.resources import SPARK_APPLICATIONS, S
 from airflow_provider_spark_operator.local.authentication import provide_secret
 from airflow_provider_spark_operator.local.cluster import run_cluster
 from tests.local.test_spark_cluster import SPARK_CLUSTER
-from tests.reconcile.stage import build_application
+from tests.reconcile.harness import build_application
 
 from kubelet.running_node import wait_until_async
 

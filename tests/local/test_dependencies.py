@@ -12,7 +12,7 @@ from airflow_provider_spark_operator.kube.resources import PODS, SPARK_APPLICATI
 from airflow_provider_spark_operator.local.cluster import run_cluster
 from tests.cli.local.test_local import DRIVER
 from tests.cli.process import start_command, wait_for_exit
-from tests.reconcile.stage import build_application
+from tests.reconcile.harness import build_application
 
 from kubelet.running_node import wait_until_async
 

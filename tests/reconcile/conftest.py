@@ -8,7 +8,7 @@ from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObje
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
 from tests.local_api import NAMESPACE, install_definitions, serve_api
-from tests.reconcile.stage import Stage
+from tests.reconcile.harness import Api
 
 
 @pytest.fixture
@@ -25,5 +25,5 @@ async def client(kubeconfig: JsonObject) -> AsyncIterator[KubeClient]:
 
 
 @pytest.fixture
-def stage(client: KubeClient) -> Stage:
-    return Stage(client, NAMESPACE)
+def api(client: KubeClient) -> Api:
+    return Api(client, NAMESPACE)

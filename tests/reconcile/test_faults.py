@@ -18,14 +18,13 @@ from airflow_provider_spark_operator.kube.errors import (
     Unreachable,
 )
 from airflow_provider_spark_operator.kube.resources import PODS, SPARK_APPLICATIONS
-from tests.reconcile.stage import (
+from tests.reconcile.harness import (
+    Api,
     FaultyClient,
     Killed,
-    Stage,
     build_application,
     build_error,
     history_of,
-    play_drivers,
     run_controller,
 )
 
@@ -54,19 +53,19 @@ class Story:
     attempts: int
     is_suspended: bool = False
 
-    async def run(self, stage: Stage) -> None:
+    async def run(self, api: Api) -> None:
         """Wait for the end of the application, or delete or suspend it when it is running."""
         if self.is_suspended:
-            await stage.wait_for_state(State.RUNNING_HEALTHY)
-            await stage.patch({"spec": {"suspend": True}})
-            await stage.wait_for_state(State.SUSPENDED)
-            await stage.patch({"spec": {"suspend": False}})
+            await api.wait_for_state(State.RUNNING_HEALTHY)
+            await api.patch({"spec": {"suspend": True}})
+            await api.wait_for_state(State.SUSPENDED)
+            await api.patch({"spec": {"suspend": False}})
         if self.history is not None:
-            await stage.wait_for_state(State.RESOURCE_RELEASED)
+            await api.wait_for_state(State.RESOURCE_RELEASED)
             return
-        await stage.wait_for_state(State.RUNNING_HEALTHY)
-        await stage.delete()
-        await stage.wait_until(lambda seen: seen is None)
+        await api.wait_for_state(State.RUNNING_HEALTHY)
+        await api.delete()
+        await api.wait_for_deletion()
 
 
 CONFIG_MAPS = [{"name": "extra", "data": {"a": "b"}}]
@@ -94,16 +93,16 @@ STORIES = {
 stories = pytest.mark.parametrize("story", STORIES.values(), ids=STORIES)
 
 
-async def check(stage: Stage, story: Story) -> None:
-    await stage.wait_for_deleted_children()
+async def check(api: Api, story: Story) -> None:
+    await api.wait_for_deleted_children()
     # Each attempt has one driver: all pods had different names.
-    assert [len(uids) for uids in stage.drivers.values()] == [1] * story.attempts
+    assert [len(uids) for uids in api.drivers.values()] == [1] * story.attempts
     if story.history is not None:
-        (ended,) = await stage.list_objects(SPARK_APPLICATIONS)
+        (ended,) = await api.list_objects(SPARK_APPLICATIONS)
         assert history_of(ended) == story.history
-        await stage.client.patch(SPARK_APPLICATIONS, "pi", stage.namespace, {"metadata": {"finalizers": None}})
-        await stage.delete()
-        await stage.wait_until(lambda seen: seen is None)
+        await api.client.patch(SPARK_APPLICATIONS, "pi", api.namespace, {"metadata": {"finalizers": None}})
+        await api.delete()
+        await api.wait_for_deletion()
 
 
 async def play_once(
@@ -111,47 +110,47 @@ async def play_once(
     namespace: str,
     story: Story,
     faulty: FaultyClient,
-    control: Callable[[Stage, FaultyClient], Awaitable[None]],
+    control: Callable[[Api, FaultyClient], Awaitable[None]],
 ) -> bool:
     """Run the application once; return whether the fault has occurred."""
-    stage = Stage(client, namespace)
-    async with play_drivers(stage, *story.endings):
-        await stage.submit(story.document)
-        controller = asyncio.ensure_future(control(stage, faulty))
+    api = Api(client, namespace)
+    async with api.play_drivers(*story.endings):
+        await api.submit(story.document)
+        controller = asyncio.ensure_future(control(api, faulty))
         try:
-            await story.run(stage)
+            await story.run(api)
         finally:
             controller.cancel()
             await asyncio.wait([controller])
         if not controller.cancelled():
             controller.result()
-        await check(stage, story)
+        await check(api, story)
     return faulty.has_struck
 
 
-async def restart_after_kill(stage: Stage, faulty: FaultyClient) -> None:
+async def restart_after_kill(api: Api, faulty: FaultyClient) -> None:
     try:
-        async with run_controller(faulty, stage.namespace) as task:  # type: ignore[arg-type]
+        async with run_controller(api, faulty) as task:  # type: ignore[arg-type]
             await asyncio.wait([task])
     except Killed:
         pass
-    async with run_controller(stage.client, stage.namespace) as task:
+    async with run_controller(api) as task:
         await asyncio.wait([task])
 
 
-async def run_until_cancelled(stage: Stage, faulty: FaultyClient) -> None:
-    async with run_controller(faulty, stage.namespace) as task:  # type: ignore[arg-type]
+async def run_until_cancelled(api: Api, faulty: FaultyClient) -> None:
+    async with run_controller(api, faulty) as task:  # type: ignore[arg-type]
         await asyncio.wait([task])
 
 
 @stories
-async def test_next_controller_continues_after_a_kill_at_any_write(stage: Stage, story: Story) -> None:
+async def test_next_controller_continues_after_a_kill_at_any_write(api: Api, story: Story) -> None:
     number = 1
     while await play_once(
-        stage.client,
-        stage.namespace,
+        api.client,
+        api.namespace,
         story,
-        FaultyClient(stage.client, WRITES, number, Killed(), for_good=True),
+        FaultyClient(api.client, WRITES, number, Killed(), for_good=True),
         restart_after_kill,
     ):
         number += 1
@@ -169,14 +168,14 @@ async def test_next_controller_continues_after_a_kill_at_any_write(stage: Stage,
     ],
 )
 async def test_application_completes_after_a_temporary_error_of_any_request(
-    stage: Stage, error: KubeError, after: bool
+    api: Api, error: KubeError, after: bool
 ) -> None:
     story, number = STORIES["success"], 4  # the first three requests are the lists that the start needs
     while await play_once(
-        stage.client,
-        stage.namespace,
+        api.client,
+        api.namespace,
         story,
-        FaultyClient(stage.client, CALLS, number, error, after=after),
+        FaultyClient(api.client, CALLS, number, error, after=after),
         run_until_cancelled,
     ):
         number += 1
@@ -186,29 +185,34 @@ async def test_application_completes_after_a_temporary_error_of_any_request(
 @pytest.mark.parametrize(("requested", "pause"), [(7, "7.0 s"), (3600, "40.0 s")], ids=["short", "too long"])
 @pytest.mark.parametrize(("kind", "status"), [(TooManyRequests, 429), (ServerError, 503)])
 async def test_reconcile_is_repeated_after_the_pause_that_the_server_requests(
-    stage: Stage, caplog: pytest.LogCaptureFixture, kind: type[KubeError], status: int, requested: float, pause: str
+    api: Api,
+    caplog: pytest.LogCaptureFixture,
+    kind: type[KubeError],
+    status: int,
+    requested: float,
+    pause: str,
 ) -> None:
     error = build_error(kind, status)
     error.retry_after = requested
-    faulty = FaultyClient(stage.client, ("create",), 1, error, after=False)
-    async with run_controller(faulty, stage.namespace):  # type: ignore[arg-type]
-        await stage.submit(build_application())
+    faulty = FaultyClient(api.client, ("create",), 1, error, after=False)
+    async with run_controller(api, faulty):  # type: ignore[arg-type]
+        await api.submit(build_application())
 
         async def is_logged() -> bool:
             return any("reconcile failed" in record.getMessage() for record in caplog.records)
 
-        await stage.wait_until_true(is_logged)
+        await api.wait_until_true(is_logged)
     (message,) = [record.getMessage() for record in caplog.records if "reconcile failed" in record.getMessage()]
     assert message.endswith(f"retrying in {pause}")
 
 
-async def test_repeated_creation_uses_the_existing_objects(stage: Stage) -> None:
+async def test_repeated_creation_uses_the_existing_objects(api: Api) -> None:
     story = STORIES["success"]
-    faulty = FaultyClient(stage.client, ("create",), 2, build_error(Unreachable, None), after=True)
-    async with run_controller(faulty, stage.namespace):  # type: ignore[arg-type]
-        await stage.submit(story.document)
-        await stage.wait_for_state(State.DRIVER_REQUESTED)
-        (driver,) = await stage.list_objects(PODS)
+    faulty = FaultyClient(api.client, ("create",), 2, build_error(Unreachable, None), after=True)
+    async with run_controller(api, faulty):  # type: ignore[arg-type]
+        await api.submit(story.document)
+        await api.wait_for_state(State.DRIVER_REQUESTED)
+        (driver,) = await api.list_objects(PODS)
     assert driver["metadata"]["name"] == "pi-0-driver"
 
 
@@ -217,47 +221,47 @@ async def test_repeated_creation_uses_the_existing_objects(stage: Stage) -> None
     [{"spark.kubernetes.driver.pod.name": "another"}, {"spark.driver.memory": "much"}],
     ids=["another name", "unbuildable"],
 )
-async def test_deletion_of_an_edited_application_deletes_its_earlier_driver(stage: Stage, edit: dict[str, str]) -> None:
-    async with run_controller(stage.client, stage.namespace):
-        await stage.submit(build_application())
-        await stage.wait_for_state(State.DRIVER_REQUESTED)
+async def test_deletion_of_an_edited_application_deletes_its_earlier_driver(api: Api, edit: dict[str, str]) -> None:
+    async with run_controller(api):
+        await api.submit(build_application())
+        await api.wait_for_state(State.DRIVER_REQUESTED)
     # The same state as after a kill before the write of the status, and a later edit.
-    await stage.patch({"status": None}, subresource="status")
-    await stage.patch({"spec": {"sparkConf": edit}})
-    await stage.delete()
-    async with run_controller(stage.client, stage.namespace):
-        await stage.wait_until(lambda seen: seen is None)
-        await stage.wait_for_deleted_children()
+    await api.patch({"status": None}, subresource="status")
+    await api.patch({"spec": {"sparkConf": edit}})
+    await api.delete()
+    async with run_controller(api):
+        await api.wait_for_deletion()
+        await api.wait_for_deleted_children()
 
 
-async def test_creation_after_an_edit_of_the_pod_name_replaces_the_driver(stage: Stage) -> None:
-    async with run_controller(stage.client, stage.namespace):
-        submitted = await stage.submit(build_application())
-        await stage.wait_for_state(State.DRIVER_REQUESTED)
+async def test_creation_after_an_edit_of_the_pod_name_replaces_the_driver(api: Api) -> None:
+    async with run_controller(api):
+        submitted = await api.submit(build_application())
+        await api.wait_for_state(State.DRIVER_REQUESTED)
     # The same state as after a kill before the write of the status, and a later edit.
-    await stage.patch({"status": None}, subresource="status")
-    await stage.patch({"spec": {"sparkConf": {"spark.kubernetes.driver.pod.name": "another"}}})
-    async with run_controller(stage.client, stage.namespace):
-        await stage.wait_for_state(State.DRIVER_REQUESTED)
-        (driver,) = await stage.list_objects(PODS)
+    await api.patch({"status": None}, subresource="status")
+    await api.patch({"spec": {"sparkConf": {"spark.kubernetes.driver.pod.name": "another"}}})
+    async with run_controller(api):
+        await api.wait_for_state(State.DRIVER_REQUESTED)
+        (driver,) = await api.list_objects(PODS)
     assert driver["metadata"]["name"] == "another"
     assert [owner["uid"] for owner in driver["metadata"]["ownerReferences"]] == [submitted["metadata"]["uid"]]
 
 
-async def test_driver_that_stays_terminating_fails_the_application(stage: Stage) -> None:
+async def test_driver_that_stays_terminating_fails_the_application(api: Api) -> None:
     document = build_application(timeouts={"forceTerminationGracePeriodMillis": 100})
-    async with run_controller(stage.client, stage.namespace), play_drivers(stage, "run"):
-        await stage.submit(document)
-        await stage.wait_for_state(State.RUNNING_HEALTHY)
+    async with run_controller(api), api.play_drivers("run"):
+        await api.submit(document)
+        await api.wait_for_state(State.RUNNING_HEALTHY)
         # On an unreachable node, a deleted pod stays.
-        await hold_driver(stage, ["example.com/lost-node"])
-        await stage.client.delete(PODS, "pi-0-driver", stage.namespace, grace_seconds=0)
-        failed = await stage.wait_for_state(State.FAILED)
+        await hold_driver(api, ["example.com/lost-node"])
+        await api.client.delete(PODS, "pi-0-driver", api.namespace, grace_seconds=0)
+        failed = await api.wait_for_state(State.FAILED)
         assert failed["status"]["currentState"]["reason"] == reasons.DRIVER_INTERRUPTED
-        await hold_driver(stage, [])
-        await stage.wait_for_state(State.RESOURCE_RELEASED)
-        await stage.wait_for_deleted_children()
+        await hold_driver(api, [])
+        await api.wait_for_state(State.RESOURCE_RELEASED)
+        await api.wait_for_deleted_children()
 
 
-async def hold_driver(stage: Stage, finalizers: list[str]) -> None:
-    await stage.client.patch(PODS, "pi-0-driver", stage.namespace, {"metadata": {"finalizers": finalizers}})
+async def hold_driver(api: Api, finalizers: list[str]) -> None:
+    await api.client.patch(PODS, "pi-0-driver", api.namespace, {"metadata": {"finalizers": finalizers}})

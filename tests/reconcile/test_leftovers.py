@@ -8,15 +8,7 @@ from airflow_provider_spark_operator.core.states.states import ApplicationState
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import Forbidden
 from airflow_provider_spark_operator.kube.resources import CONFIG_MAPS, PODS
-from tests.reconcile.stage import (
-    QUICK,
-    FaultyClient,
-    Stage,
-    build_application,
-    build_error,
-    play_drivers,
-    run_controller,
-)
+from tests.reconcile.harness import QUICK, Api, FaultyClient, build_application, build_error, run_controller
 
 State = ApplicationState
 FIRST, SECOND = "pi-0-spark-drv-conf-map", "pi-1-spark-drv-conf-map"
@@ -29,91 +21,85 @@ async def create_leftover(client: KubeClient, namespace: str, name: str, **metad
     await client.create(CONFIG_MAPS, document, namespace)
 
 
-async def wait_for_deletion(stage: Stage) -> None:
-    await stage.wait_until(lambda seen: seen is None)
-
-
-async def run_to_the_end(stage: Stage) -> None:
+async def run_to_the_end(api: Api) -> None:
     """Run an application until it has completed."""
-    async with play_drivers(stage, "succeeded"):
-        await stage.submit(build_application())
-        await stage.wait_for_state(State.RESOURCE_RELEASED)
-        await stage.wait_for_deleted_children()
+    async with api.play_drivers("succeeded"):
+        await api.submit(build_application())
+        await api.wait_for_state(State.RESOURCE_RELEASED)
+        await api.wait_for_deleted_children()
 
 
-async def test_leftover_config_map_is_deleted_before_the_application(
-    stage: Stage,
-) -> None:
-    async with run_controller(stage.client, stage.namespace):
-        await run_to_the_end(stage)
-        await create_leftover(stage.client, stage.namespace, FIRST, labels=LABELS)
-        await stage.delete()
-        await wait_for_deletion(stage)
-        assert await stage.list_names(CONFIG_MAPS) == []
+async def test_leftover_config_map_is_deleted_before_the_application(api: Api) -> None:
+    async with run_controller(api):
+        await run_to_the_end(api)
+        await create_leftover(api.client, api.namespace, FIRST, labels=LABELS)
+        await api.delete()
+        await api.wait_for_deletion()
+        assert await api.list_names(CONFIG_MAPS) == []
 
 
 async def test_application_stays_until_its_leftover_config_map_is_deleted(
-    stage: Stage, caplog: pytest.LogCaptureFixture
+    api: Api, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level("INFO")
-    async with run_controller(stage.client, stage.namespace):
-        await run_to_the_end(stage)
-        await create_leftover(stage.client, stage.namespace, FIRST, labels=LABELS, finalizers=["test/held"])
-        await stage.delete()
+    async with run_controller(api):
+        await run_to_the_end(api)
+        await create_leftover(api.client, api.namespace, FIRST, labels=LABELS, finalizers=["test/held"])
+        await api.delete()
 
         async def is_waiting() -> bool:
             return "is still being deleted" in caplog.text
 
-        await stage.wait_until_true(is_waiting)
-        assert await stage.wait_until(lambda seen: seen is not None)
-        await stage.client.patch(CONFIG_MAPS, FIRST, stage.namespace, {"metadata": {"finalizers": None}})
-        await wait_for_deletion(stage)
+        await api.wait_until_true(is_waiting)
+        assert await api.wait_until(lambda seen: seen is not None)
+        await api.client.patch(CONFIG_MAPS, FIRST, api.namespace, {"metadata": {"finalizers": None}})
+        await api.wait_for_deletion()
 
 
-async def test_config_map_without_the_labels_of_the_application_stays(stage: Stage) -> None:
-    async with run_controller(stage.client, stage.namespace):
-        await run_to_the_end(stage)
-        await create_leftover(stage.client, stage.namespace, FIRST)
-        await stage.delete()
-        await wait_for_deletion(stage)
-        assert await stage.list_names(CONFIG_MAPS) == [FIRST]
+async def test_config_map_without_the_labels_of_the_application_stays(api: Api) -> None:
+    async with run_controller(api):
+        await run_to_the_end(api)
+        await create_leftover(api.client, api.namespace, FIRST)
+        await api.delete()
+        await api.wait_for_deletion()
+        assert await api.list_names(CONFIG_MAPS) == [FIRST]
 
 
-async def test_missing_permission_does_not_block_the_deletion(stage: Stage, caplog: pytest.LogCaptureFixture) -> None:
-    refused = FaultyClient(stage.client, ("get",), 1, build_error(Forbidden, 403), after=False, for_good=False)
-    async with run_controller(stage.client, stage.namespace):
-        await run_to_the_end(stage)
-    async with run_controller(refused, stage.namespace):  # type: ignore[arg-type]
-        await stage.delete()
-        await wait_for_deletion(stage)
+async def test_missing_permission_does_not_block_the_deletion(api: Api, caplog: pytest.LogCaptureFixture) -> None:
+    refused = FaultyClient(api.client, ("get",), 1, build_error(Forbidden, 403), after=False, for_good=False)
+    async with run_controller(api):
+        await run_to_the_end(api)
+    async with run_controller(api, refused):  # type: ignore[arg-type]
+        await api.delete()
+        await api.wait_for_deletion()
     assert refused.has_struck
-    assert f"could not check or delete ConfigMap {stage.namespace}/{FIRST}: " in caplog.text
+    assert f"could not check or delete ConfigMap {api.namespace}/{FIRST}: " in caplog.text
 
 
 async def test_attempt_waits_until_objects_of_the_same_names_are_deleted(
-    stage: Stage, caplog: pytest.LogCaptureFixture
+    api: Api, caplog: pytest.LogCaptureFixture
 ) -> None:
     """The leftover is from a deleted driver with an application id that the user has set."""
     caplog.set_level("INFO")
     restart = {"restartPolicy": "Always", "maxRestartAttempts": 1, "restartBackoffMillis": 1}
     await create_leftover(
-        stage.client, stage.namespace, SECOND, labels=LABELS, ownerReferences=[await create_other_owner(stage)]
+        api.client, api.namespace, SECOND, labels=LABELS, ownerReferences=[await create_other_owner(api)]
     )
-    async with run_controller(stage.client, stage.namespace), play_drivers(stage, "failed", "run"):
-        await stage.submit(build_application(restart=restart))
+    async with run_controller(api), api.play_drivers("failed", "run"):
+        await api.submit(build_application(restart=restart))
 
         async def is_waiting() -> bool:
-            return f"ConfigMap {stage.namespace}/{SECOND} of an earlier attempt is still being deleted" in caplog.text
+            return f"ConfigMap {api.namespace}/{SECOND} of an earlier attempt is still being deleted" in caplog.text
 
-        await stage.wait_until_true(is_waiting)
-        assert await stage.list_names(PODS) == []
-        await stage.client.delete(CONFIG_MAPS, SECOND, stage.namespace)
-        await stage.wait_for_state(State.RUNNING_HEALTHY)
-    assert list(stage.drivers) == ["pi-0-driver", "pi-1-driver"]
+        await api.wait_until_true(is_waiting)
+        assert await api.list_names(PODS) == []
+        await api.client.delete(CONFIG_MAPS, SECOND, api.namespace)
+        await api.wait_for_state(State.RUNNING_HEALTHY)
+    assert list(api.drivers) == ["pi-0-driver", "pi-1-driver"]
 
 
-async def create_other_owner(stage: Stage) -> JsonObject:
+async def create_other_owner(api: Api) -> JsonObject:
     """Create another owner; return the reference to it."""
     document = {"metadata": {"name": "anybody"}, "data": {}}
-    created = await stage.client.create(CONFIG_MAPS, document, stage.namespace)
+    created = await api.client.create(CONFIG_MAPS, document, api.namespace)
     return {"apiVersion": "v1", "kind": "ConfigMap", "name": "anybody", "uid": created["metadata"]["uid"]}

@@ -17,7 +17,7 @@ from airflow_provider_spark_operator.kube.collection import ObjectList, WatchEve
 from airflow_provider_spark_operator.kube.resources import PODS, ResourceType
 from airflow_provider_spark_operator.reconcile.objects.pod_selectors import build_pod_selector
 from tests import builders
-from tests.reconcile.stage import IMAGE, QUICK, Stage, build_application, history_of, play_drivers, run_controller
+from tests.reconcile.harness import IMAGE, QUICK, Api, build_application, history_of, run_controller
 
 State = ApplicationState
 EVERY_POD = build_pod_selector(QUICK.decisions.operator_name)
@@ -56,19 +56,19 @@ def _is_of_the_watch(resource: ResourceType, options: dict[str, Any]) -> bool:
     return resource == PODS and options.get("label_selector") == EVERY_POD
 
 
-async def wait_for_pod(stage: Stage, name: str) -> None:
+async def wait_for_pod(api: Api, name: str) -> None:
     async def exists() -> bool:
-        return await stage.list_names(PODS) == [name]
+        return await api.list_names(PODS) == [name]
 
-    await stage.wait_until_true(exists)
+    await api.wait_until_true(exists)
 
 
-async def wait_for_attempt(stage: Stage, number: int) -> None:
+async def wait_for_attempt(api: Api, number: int) -> None:
     async def exists() -> bool:
-        labels = [pod["metadata"]["labels"] for pod in await stage.list_objects(PODS)]
+        labels = [pod["metadata"]["labels"] for pod in await api.list_objects(PODS)]
         return [each["spark-app-selector"] for each in labels] == [f"pi-{number}"]
 
-    await stage.wait_until_true(exists)
+    await api.wait_until_true(exists)
 
 
 @pytest.mark.parametrize(
@@ -76,16 +76,16 @@ async def wait_for_attempt(stage: Stage, number: int) -> None:
     [{"spark.kubernetes.driver.pod.name": "another"}, {"spark.app.id": "another"}],
     ids=["pod name", "application id"],
 )
-async def test_uncached_driver_of_an_earlier_spec_is_replaced(stage: Stage, edit: dict[str, str]) -> None:
-    async with run_controller(stage.client, stage.namespace):
-        await stage.submit(build_application())
-        await stage.wait_for_state(State.DRIVER_REQUESTED)
+async def test_uncached_driver_of_an_earlier_spec_is_replaced(api: Api, edit: dict[str, str]) -> None:
+    async with run_controller(api):
+        await api.submit(build_application())
+        await api.wait_for_state(State.DRIVER_REQUESTED)
     # The same state as after a kill before the write of the status, and a later edit.
-    await stage.patch({"status": None}, subresource="status")
-    await stage.patch({"spec": {"sparkConf": edit}})
-    blind = BlindClient(stage.client)
-    async with run_controller(blind, stage.namespace):  # type: ignore[arg-type]
-        await wait_for_pod(stage, "another-driver" if "spark.app.id" in edit else "another")
+    await api.patch({"status": None}, subresource="status")
+    await api.patch({"spec": {"sparkConf": edit}})
+    blind = BlindClient(api.client)
+    async with run_controller(api, blind):  # type: ignore[arg-type]
+        await wait_for_pod(api, "another-driver" if "spark.app.id" in edit else "another")
     assert blind.beside == [[]]
 
 
@@ -93,61 +93,57 @@ async def test_uncached_driver_of_an_earlier_spec_is_replaced(stage: Stage, edit
     "conf", [IMAGE, {**IMAGE, "spark.kubernetes.driver.pod.name": "fixed"}], ids=["named", "fixed"]
 )
 async def test_uncached_driver_of_an_earlier_attempt_is_deleted_before_the_next_attempt(
-    stage: Stage, conf: dict[str, str]
+    api: Api, conf: dict[str, str]
 ) -> None:
-    async with run_controller(stage.client, stage.namespace):
-        await stage.submit(build_application(conf=conf, restart={"restartBackoffMillis": 0}))
-        await stage.wait_for_state(State.DRIVER_REQUESTED)
+    async with run_controller(api):
+        await api.submit(build_application(conf=conf, restart={"restartBackoffMillis": 0}))
+        await api.wait_for_state(State.DRIVER_REQUESTED)
     # The same state as after the Apache operator missed the driver in its own cache.
     failed = builders.build_status(State.DRIVER_REQUESTED, State.FAILED)
     later = datetime.now(UTC) + timedelta(seconds=2)  # the times of pods have whole seconds
     again = move_to_next_attempt(failed, AttemptInfo(id=1, restart_counter=1), later, "", trim=True)
-    await stage.patch({"status": again.to_document()}, subresource="status")
-    blind = BlindClient(stage.client)
-    async with run_controller(blind, stage.namespace):  # type: ignore[arg-type]
-        await wait_for_attempt(stage, 1)
+    await api.patch({"status": again.to_document()}, subresource="status")
+    blind = BlindClient(api.client)
+    async with run_controller(api, blind):  # type: ignore[arg-type]
+        await wait_for_attempt(api, 1)
     assert blind.beside == [[]]
 
 
 async def test_driver_with_a_fixed_name_and_an_earlier_attempt_label_is_current(
-    stage: Stage,
+    api: Api,
 ) -> None:
-    async with run_controller(stage.client, stage.namespace):
-        await stage.submit(build_application(conf={**IMAGE, "spark.kubernetes.driver.pod.name": "fixed"}))
-        await stage.wait_for_state(State.DRIVER_REQUESTED)
+    async with run_controller(api):
+        await api.submit(build_application(conf={**IMAGE, "spark.kubernetes.driver.pod.name": "fixed"}))
+        await api.wait_for_state(State.DRIVER_REQUESTED)
     # The Apache operator uses any pod with the name as the driver of the new attempt.
     later = datetime.now(UTC) + timedelta(seconds=2)  # the times of pods have whole seconds
     failed = builders.build_status(State.DRIVER_REQUESTED, State.FAILED)
     again = move_to_next_attempt(failed, AttemptInfo(id=1, restart_counter=1), later, "", trim=True)
     taken_over = move(again, State.DRIVER_REQUESTED, later, "")
-    await stage.patch({"status": taken_over.to_document()}, subresource="status")
-    await stage.set_pod("fixed", "ready")
-    async with run_controller(stage.client, stage.namespace):
-        await stage.wait_for_state(State.RUNNING_HEALTHY)
-        await stage.set_pod("fixed", "succeeded")
-        ended = await stage.wait_for_state(State.RESOURCE_RELEASED)
-        await stage.wait_for_deleted_children()
+    await api.patch({"status": taken_over.to_document()}, subresource="status")
+    await api.set_pod("fixed", "ready")
+    async with run_controller(api):
+        await api.wait_for_state(State.RUNNING_HEALTHY)
+        await api.set_pod("fixed", "succeeded")
+        ended = await api.wait_for_state(State.RESOURCE_RELEASED)
+        await api.wait_for_deleted_children()
     assert history_of(ended)[-2:] == ["Succeeded", "ResourceReleased"]
 
 
 async def test_driver_created_after_the_release_is_deleted_and_reported(
-    stage: Stage, caplog: pytest.LogCaptureFixture
+    api: Api, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async with run_controller(stage.client, stage.namespace):
-        await stage.submit(build_application())
-        await stage.wait_for_state(State.DRIVER_REQUESTED)
-        (driver,) = await stage.list_objects(PODS)
-        async with play_drivers(stage, "succeeded"):
-            released = await stage.wait_for_state(State.RESOURCE_RELEASED)
-            await stage.wait_for_deleted_children()
-        late = await stage.recreate_pod(driver)
+    async with run_controller(api):
+        await api.submit(build_application())
+        await api.wait_for_state(State.DRIVER_REQUESTED)
+        (driver,) = await api.list_objects(PODS)
+        async with api.play_drivers("succeeded"):
+            released = await api.wait_for_state(State.RESOURCE_RELEASED)
+            await api.wait_for_deleted_children()
+        late = await api.recreate_pod(driver)
         assert late["metadata"]["uid"] != driver["metadata"]["uid"]
-        await stage.wait_for_deleted_children()
-
-        async def is_reported() -> bool:
-            return "UnexpectedDriver" in await stage.list_event_reasons()
-
-        await stage.wait_until_true(is_reported)
-    known = await stage.wait_for_state(State.RESOURCE_RELEASED)
+        await api.wait_for_deleted_children()
+        await api.wait_for_events("UnexpectedDriver")
+    known = await api.wait_for_state(State.RESOURCE_RELEASED)
     assert history_of(known) == history_of(released)
     assert any("pi-0-driver" in message for message in caplog.messages if message.startswith("UnexpectedDriver"))

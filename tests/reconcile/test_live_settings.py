@@ -17,36 +17,36 @@ from airflow_provider_spark_operator.reconcile.objects.limits import ReconcileLi
 from airflow_provider_spark_operator.reconcile.objects.scope import EveryNamespace, NamedNamespaces, Scope
 from airflow_provider_spark_operator.reconcile.reports.event_filter import EventSettings
 from airflow_provider_spark_operator.reconcile.serving.metrics import Metrics
-from tests.reconcile.stage import QUICK, Stage, build_application, get_value, play_drivers, run_in_background
+from tests.reconcile.harness import QUICK, Api, build_application, get_value, run_in_background
 
 State = ApplicationState
 KIND = SPARK_APPLICATIONS.kind
 
 
 @pytest.fixture
-async def elsewhere(stage: Stage) -> Stage:
+async def elsewhere(api: Api) -> Api:
     """Create another namespace of the same API."""
-    await stage.client.create(NAMESPACES, {"metadata": {"name": "elsewhere"}}, None)
-    return Stage(stage.client, "elsewhere")
+    await api.client.create(NAMESPACES, {"metadata": {"name": "elsewhere"}}, None)
+    return Api(api.client, "elsewhere")
 
 
 @pytest.mark.parametrize("scope", [NamedNamespaces(("jobs", "elsewhere")), EveryNamespace()], ids=["named", "all"])
-async def test_added_namespace_is_watched(stage: Stage, elsewhere: Stage, scope: Scope) -> None:
+async def test_added_namespace_is_watched(api: Api, elsewhere: Api, scope: Scope) -> None:
     await elsewhere.submit(build_application())
-    controller = Controller(stage.client, NamedNamespaces(("jobs",)), QUICK)
-    async with run_in_background(controller), play_drivers(stage, "run"):
-        await stage.submit(build_application("here"))
-        await stage.wait_for_state(State.RUNNING_HEALTHY, name="here")
+    controller = Controller(api.client, NamedNamespaces(("jobs",)), QUICK)
+    async with run_in_background(controller), api.play_drivers("run"):
+        await api.submit(build_application("here"))
+        await api.wait_for_state(State.RUNNING_HEALTHY, name="here")
         controller.apply(QUICK, scope)
         await elsewhere.wait_for_state(State.DRIVER_REQUESTED)
         assert controller.is_ready
-        await stage.set_pod("here-0-driver", "succeeded")  # the first namespace is still watched
-        await stage.wait_for_state(State.RESOURCE_RELEASED, name="here")
+        await api.set_pod("here-0-driver", "succeeded")  # the first namespace is still watched
+        await api.wait_for_state(State.RESOURCE_RELEASED, name="here")
 
 
-async def test_removed_namespace_is_left_alone(stage: Stage, elsewhere: Stage) -> None:
+async def test_removed_namespace_is_left_alone(api: Api, elsewhere: Api) -> None:
     metrics = Metrics()
-    controller = Controller(stage.client, EveryNamespace(), QUICK, metrics=metrics)
+    controller = Controller(api.client, EveryNamespace(), QUICK, metrics=metrics)
     async with run_in_background(controller):
         await elsewhere.submit(build_application())
         await elsewhere.wait_for_state(State.DRIVER_REQUESTED)
@@ -55,27 +55,27 @@ async def test_removed_namespace_is_left_alone(stage: Stage, elsewhere: Stage) -
         async def is_forgotten() -> bool:
             return get_value(metrics, "applications", state="DriverRequested") == 0
 
-        await stage.wait_until_true(is_forgotten)
-        await stage.submit(build_application("here"))
-        await stage.wait_for_state(State.DRIVER_REQUESTED, name="here")
+        await api.wait_until_true(is_forgotten)
+        await api.submit(build_application("here"))
+        await api.wait_for_state(State.DRIVER_REQUESTED, name="here")
         await elsewhere.set_pod("pi-0-driver", "succeeded")
-        await stage.submit(build_application("later"))
-        await stage.wait_for_state(State.DRIVER_REQUESTED, name="later")
+        await api.submit(build_application("later"))
+        await api.wait_for_state(State.DRIVER_REQUESTED, name="later")
         unwatched = await elsewhere.wait_until(lambda seen: seen is not None)
     assert unwatched is not None
     assert unwatched["status"]["currentState"]["currentStateSummary"] == State.DRIVER_REQUESTED
 
 
-async def test_changed_settings_of_events_apply_to_later_events(stage: Stage) -> None:
+async def test_changed_settings_of_events_apply_to_later_events(api: Api) -> None:
     silent = replace(QUICK, events=EventSettings(is_enabled=False))
-    controller = Controller(stage.client, NamedNamespaces(("jobs",)), silent)
-    async with run_in_background(controller), play_drivers(stage, "run"):
-        await stage.submit(build_application())
-        await stage.wait_for_state(State.RUNNING_HEALTHY)
+    controller = Controller(api.client, NamedNamespaces(("jobs",)), silent)
+    async with run_in_background(controller), api.play_drivers("run"):
+        await api.submit(build_application())
+        await api.wait_for_state(State.RUNNING_HEALTHY)
         controller.apply(QUICK, NamedNamespaces(("jobs",)))
-        await stage.set_pod("pi-0-driver", "succeeded")
-        await stage.wait_for_state(State.RESOURCE_RELEASED)
-    assert await stage.list_event_reasons() == ["ResourceReleased", "Succeeded"]
+        await api.set_pod("pi-0-driver", "succeeded")
+        await api.wait_for_state(State.RESOURCE_RELEASED)
+    assert await api.list_event_reasons() == ["ResourceReleased", "Succeeded"]
 
 
 class HeldClient:
@@ -102,8 +102,8 @@ class HeldClient:
         return answer
 
 
-async def test_reconcile_in_progress_in_a_removed_namespace_is_not_continued(stage: Stage, elsewhere: Stage) -> None:
-    metrics, held = Metrics(), HeldClient(stage.client)
+async def test_reconcile_in_progress_in_a_removed_namespace_is_not_continued(api: Api, elsewhere: Api) -> None:
+    metrics, held = Metrics(), HeldClient(api.client)
     without_grace_period = replace(QUICK, decisions=Settings(missing_driver_grace_period=timedelta(0)))
     controller = Controller(held, EveryNamespace(), without_grace_period, metrics=metrics)  # type: ignore[arg-type]
     async with run_in_background(controller):
@@ -115,40 +115,40 @@ async def test_reconcile_in_progress_in_a_removed_namespace_is_not_continued(sta
             states = ("Submitted", "DriverRequested")
             return not any(get_value(metrics, "applications", state=state) for state in states)
 
-        await stage.wait_until_true(is_forgotten)
+        await api.wait_until_true(is_forgotten)
         held.may_go.set()
-        await stage.submit(build_application(timeouts={"driverStartTimeoutMillis": 500}))
-        await stage.wait_for_state(State.RESOURCE_RELEASED)
+        await api.submit(build_application(timeouts={"driverStartTimeoutMillis": 500}))
+        await api.wait_for_state(State.RESOURCE_RELEASED)
         unwatched = await elsewhere.wait_until(lambda seen: seen is not None)
     assert unwatched is not None
     assert unwatched["status"]["currentState"]["currentStateSummary"] == State.DRIVER_REQUESTED
 
 
-async def test_changed_grace_period_applies_to_the_next_reconcile(stage: Stage) -> None:
+async def test_changed_grace_period_applies_to_the_next_reconcile(api: Api) -> None:
     long_grace_period = replace(QUICK, decisions=Settings(missing_driver_grace_period=timedelta(hours=1)))
-    scope = NamedNamespaces((stage.namespace,))
-    controller = Controller(stage.client, scope, long_grace_period)
+    scope = NamedNamespaces((api.namespace,))
+    controller = Controller(api.client, scope, long_grace_period)
     async with run_in_background(controller):
-        await stage.submit(build_application())
-        await stage.wait_for_state(State.DRIVER_REQUESTED)
+        await api.submit(build_application())
+        await api.wait_for_state(State.DRIVER_REQUESTED)
         controller.apply(QUICK, scope)
-        await stage.client.delete(PODS, "pi-0-driver", stage.namespace, grace_seconds=0)
-        await stage.wait_for_state(State.RESOURCE_RELEASED)
+        await api.client.delete(PODS, "pi-0-driver", api.namespace, grace_seconds=0)
+        await api.wait_for_state(State.RESOURCE_RELEASED)
 
 
-async def test_reconcile_limit_applies_to_each_resource(stage: Stage) -> None:
+async def test_reconcile_limit_applies_to_each_resource(api: Api) -> None:
     metrics = Metrics()
     limited = replace(QUICK, reconciles=ReconcileLimit(2, 3600))
-    scope = NamedNamespaces((stage.namespace,))
-    controller = Controller(stage.client, scope, limited, metrics=metrics)
-    async with run_in_background(controller), play_drivers(stage, "succeeded"):
-        await stage.submit(build_application())
-        await stage.wait_for_state(State.DRIVER_REQUESTED)
+    scope = NamedNamespaces((api.namespace,))
+    controller = Controller(api.client, scope, limited, metrics=metrics)
+    async with run_in_background(controller), api.play_drivers("succeeded"):
+        await api.submit(build_application())
+        await api.wait_for_state(State.DRIVER_REQUESTED)
         for number in range(5):
-            await stage.patch({"metadata": {"labels": {"look": str(number)}}})
-        await stage.submit(build_application("other"))  # each resource has its own count
-        await stage.wait_for_state(State.DRIVER_REQUESTED, name="other")
+            await api.patch({"metadata": {"labels": {"look": str(number)}}})
+        await api.submit(build_application("other"))  # each resource has its own count
+        await api.wait_for_state(State.DRIVER_REQUESTED, name="other")
         assert get_value(metrics, "reconciles_total", kind=KIND, result="done") in (2, 3, 4)
         controller.apply(QUICK, scope)
-        await stage.patch({"metadata": {"labels": {"look": "again"}}})
-        await stage.wait_for_state(State.RESOURCE_RELEASED)
+        await api.patch({"metadata": {"labels": {"look": "again"}}})
+        await api.wait_for_state(State.RESOURCE_RELEASED)

@@ -13,7 +13,7 @@ from airflow_provider_spark_operator.kube.resources import (
     WORKLOADS,
 )
 from tests import builders
-from tests.reconcile.kueue_scene import CLUSTER, Scene, client, pytestmark, scene
+from tests.reconcile.kueue_harness import CLUSTER, Scene, client, pytestmark, scene
 from tests.reconcile.reconcilers import test_clusters
 
 __all__ = ["client", "pytestmark", "scene"]
@@ -32,7 +32,7 @@ async def test_second_application_starts_when_the_first_has_ended(scene: Scene) 
     assert await scene.list_drivers() == ["first-0-driver"]
     async with scene.event():
         await scene.end_driver("first")
-    await scene.stage.wait_for_state(S.RESOURCE_RELEASED, name="first")
+    await scene.api.wait_for_state(S.RESOURCE_RELEASED, name="first")
     await scene.run_driver("second")
     await scene.complete("second")
 
@@ -52,7 +52,7 @@ async def test_higher_priority_preempts_an_application_that_runs_again_later(sce
     async with scene.event():
         await scene.end_driver("high")
     await scene.run_driver("low", 1)
-    low = await scene.stage.client.get(SPARK_APPLICATIONS, "low", scene.stage.namespace)
+    low = await scene.api.client.get(SPARK_APPLICATIONS, "low", scene.api.namespace)
     info = low["status"]["currentAttemptSummary"]["attemptInfo"]
     assert (info["id"], info["restartCounter"]) == (1, 0)
     await scene.complete("low", 1)
@@ -69,8 +69,8 @@ async def test_waiting_application_follows_its_priority_class_and_the_removal_of
 
     async with scene.event():
         label = {"metadata": {"labels": {"kueue.x-k8s.io/priority-class": None}}}
-        await scene.stage.client.patch(SPARK_APPLICATIONS, "one", scene.stage.namespace, label)
-    await scene.stage.wait_until_true(has_no_class)
+        await scene.api.client.patch(SPARK_APPLICATIONS, "one", scene.api.namespace, label)
+    await scene.api.wait_until_true(has_no_class)
     await scene.set_stop_policy("None")
     await scene.run_driver("one")
     await scene.complete("one")
@@ -82,14 +82,14 @@ async def test_workload_deleted_while_pending_is_created_again(scene: Scene) -> 
     await scene.submit("second")
     before = await scene.wait_for_admission_request("second")
     async with scene.event():
-        await scene.stage.client.delete(WORKLOADS, before["metadata"]["name"], scene.stage.namespace)
+        await scene.api.client.delete(WORKLOADS, before["metadata"]["name"], scene.api.namespace)
 
     async def is_replaced() -> bool:
         with suppress(NotFound):
             return bool((await scene.get_workload("second"))["metadata"]["uid"] != before["metadata"]["uid"])
         return False
 
-    await scene.stage.wait_until_true(is_replaced)
+    await scene.api.wait_until_true(is_replaced)
     assert await scene.list_drivers() == ["first-0-driver"]
     await scene.complete("first")
     await scene.run_driver("second")
@@ -102,7 +102,7 @@ async def test_stopped_queue_suspends_the_application_until_it_is_open_again(sce
     async with scene.event():
         await scene.set_stop_policy("HoldAndDrain")
     await scene.wait_for_usage("0")
-    await scene.stage.wait_for_state(S.SUBMITTED, name="job")
+    await scene.api.wait_for_state(S.SUBMITTED, name="job")
     assert await scene.list_drivers() == []
     async with scene.event():
         await scene.set_stop_policy("None")
@@ -115,14 +115,14 @@ async def test_deactivated_workload_suspends_the_application_until_it_is_active_
     await scene.run_driver("job")
     async with scene.event():
         await scene.patch_workload("job", {"spec": {"active": False}})
-    await scene.stage.wait_for_state(S.SUSPENDED, name="job")
+    await scene.api.wait_for_state(S.SUSPENDED, name="job")
     await scene.wait_for_usage("0")
 
     # Kueue stops counting a deactivated Workload at once, even if the driver has not been deleted yet.
     async def has_no_drivers() -> bool:
         return await scene.list_drivers() == []
 
-    await scene.stage.wait_until_true(has_no_drivers)
+    await scene.api.wait_until_true(has_no_drivers)
     async with scene.event():
         await scene.patch_workload("job", {"spec": {"active": True}})
     await scene.run_driver("job", 1)
@@ -135,11 +135,11 @@ async def test_suspended_application_gives_its_place_to_the_next(scene: Scene) -
     await scene.submit("second")
     await scene.wait_for_admission_request("second")
     async with scene.event():
-        await scene.stage.patch({"spec": {"suspend": True}}, "first")
+        await scene.api.patch({"spec": {"suspend": True}}, "first")
     await scene.run_driver("second")
     assert await scene.get_state("first") == "Suspended"
     async with scene.event():
-        await scene.stage.patch({"spec": {"suspend": False}}, "first")
+        await scene.api.patch({"spec": {"suspend": False}}, "first")
     await scene.wait_for_admission_request("first")
     await scene.complete("second")
     await scene.run_driver("first", 1)
@@ -152,16 +152,16 @@ async def test_deleted_application_returns_its_quota(scene: Scene) -> None:
     await scene.submit("second")
     await scene.wait_for_admission_request("second")
     async with scene.event():
-        await scene.stage.delete("first")
-    await scene.stage.wait_until(lambda seen: seen is None, "first")
+        await scene.api.delete("first")
+    await scene.api.wait_until(lambda seen: seen is None, "first")
     await scene.run_driver("second")
-    await scene.stage.delete("second")
-    await scene.stage.wait_until(lambda seen: seen is None, "second")
+    await scene.api.delete("second")
+    await scene.api.wait_until(lambda seen: seen is None, "second")
 
 
 async def run_cluster(scene: Scene, name: str) -> None:
     """Wait until a cluster was admitted and its pods exist."""
-    await test_clusters.wait_for_state(scene.stage, C.RUNNING_HEALTHY, name)
+    await test_clusters.wait_for_state(scene.api, C.RUNNING_HEALTHY, name)
     await wait_for_pods(scene, [f"{name}-master-0", f"{name}-worker-0"])
 
 
@@ -169,19 +169,19 @@ async def wait_for_pods(scene: Scene, names: list[str]) -> None:
     async def are_there() -> bool:
         return await scene.list_drivers() == names
 
-    await scene.stage.wait_until_true(are_there)
+    await scene.api.wait_until_true(are_there)
 
 
 async def delete_cluster(scene: Scene, name: str) -> None:
     async with scene.event():
-        await scene.stage.client.delete(SPARK_CLUSTERS, name, scene.stage.namespace)
-    await test_clusters.wait_for_deletion(scene.stage, name)
+        await scene.api.client.delete(SPARK_CLUSTERS, name, scene.api.namespace)
+    await test_clusters.wait_for_deletion(scene.api, name)
 
 
 async def set_cluster_suspend(scene: Scene, name: str, suspend: bool) -> None:
     async with scene.event():
         patch = {"spec": {"suspend": suspend}}
-        await scene.stage.client.patch(SPARK_CLUSTERS, name, scene.stage.namespace, patch)
+        await scene.api.client.patch(SPARK_CLUSTERS, name, scene.api.namespace, patch)
 
 
 async def test_admitted_cluster_reports_its_readiness_and_returns_its_quota_when_deleted(scene: Scene) -> None:
@@ -192,7 +192,7 @@ async def test_admitted_cluster_reports_its_readiness_and_returns_its_quota_when
     status = builders.build_driver_pod("ready")["status"]
     async with scene.event():
         for pod in ("cl-master-0", "cl-worker-0"):
-            await scene.stage.client.patch(PODS, pod, scene.stage.namespace, {"status": status}, subresource="status")
+            await scene.api.client.patch(PODS, pod, scene.api.namespace, {"status": status}, subresource="status")
     await scene.wait_for_condition("cl", CLUSTER, "PodsReady")
     await delete_cluster(scene, "cl")
     await scene.wait_for_usage("0")
@@ -204,7 +204,7 @@ async def test_cluster_waits_until_an_application_returns_its_quota(scene: Scene
     async with scene.event():
         await scene.submit_cluster("cl")
     await scene.wait_for_admission_request("cl", CLUSTER)
-    assert await scene.stage.list_names(STATEFUL_SETS) == []
+    assert await scene.api.list_names(STATEFUL_SETS) == []
     await scene.complete("job")
     await run_cluster(scene, "cl")
     await delete_cluster(scene, "cl")
@@ -220,7 +220,7 @@ async def test_higher_priority_preempts_a_cluster_that_runs_again_later(scene: S
         await scene.wait_for_eviction(workload)
     await run_cluster(scene, "high")
     await scene.wait_for_admission_request("low", CLUSTER)
-    await test_clusters.wait_for_state(scene.stage, C.SUBMITTED, "low")
+    await test_clusters.wait_for_state(scene.api, C.SUBMITTED, "low")
     await delete_cluster(scene, "high")
     await run_cluster(scene, "low")
     await delete_cluster(scene, "low")
@@ -234,7 +234,7 @@ async def test_suspended_cluster_gives_its_place_to_an_application(scene: Scene)
     await set_cluster_suspend(scene, "cl", True)
     await scene.run_driver("job")
     assert await scene.list_drivers() == ["job-0-driver"]
-    await test_clusters.wait_for_state(scene.stage, C.SUSPENDED, "cl")
+    await test_clusters.wait_for_state(scene.api, C.SUSPENDED, "cl")
     await set_cluster_suspend(scene, "cl", False)
     await scene.wait_for_admission_request("cl", CLUSTER)
     await scene.complete("job")

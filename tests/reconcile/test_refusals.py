@@ -8,7 +8,7 @@ from airflow_provider_spark_operator.core.states.states import ApplicationState
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import Forbidden
 from airflow_provider_spark_operator.kube.resources import INGRESSES, PODS, ResourceType
-from tests.reconcile.stage import Stage, build_application, build_error, history_of, run_controller
+from tests.reconcile.harness import Api, build_application, build_error, history_of, run_controller
 
 State = ApplicationState
 INGRESS = {
@@ -38,15 +38,15 @@ class WithoutRights:
         return call
 
 
-async def test_missing_permission_fails_the_application_and_it_can_be_deleted(stage: Stage) -> None:
-    client = WithoutRights(stage.client, INGRESSES)
-    async with run_controller(client, stage.namespace):  # type: ignore[arg-type]
-        await stage.submit(build_application(driverServiceIngressList=[INGRESS]))
-        ended = await stage.wait_for_state(State.RESOURCE_RELEASED)
-        await stage.delete()
-        await stage.wait_until(lambda seen: seen is None)
+async def test_missing_permission_fails_the_application_and_it_can_be_deleted(api: Api) -> None:
+    client = WithoutRights(api.client, INGRESSES)
+    async with run_controller(api, client):  # type: ignore[arg-type]
+        await api.submit(build_application(driverServiceIngressList=[INGRESS]))
+        ended = await api.wait_for_state(State.RESOURCE_RELEASED)
+        await api.delete()
+        await api.wait_for_deletion()
     assert history_of(ended) == ["Submitted", "SchedulingFailure", "ResourceReleased"]
-    assert await stage.list_names(PODS) == []
+    assert await api.list_names(PODS) == []
 
 
 @pytest.mark.parametrize(
@@ -58,11 +58,11 @@ async def test_missing_permission_fails_the_application_and_it_can_be_deleted(st
     ],
 )
 async def test_name_that_is_not_a_string_is_a_scheduling_failure(
-    stage: Stage, field: str, metadata: dict[str, Any], part: str
+    api: Api, field: str, metadata: dict[str, Any], part: str
 ) -> None:
-    async with run_controller(stage.client, stage.namespace):
-        await stage.submit(build_application(driverServiceIngressList=[{**INGRESS, field: metadata}]))
-        ended = await stage.wait_for_state(State.RESOURCE_RELEASED)
+    async with run_controller(api):
+        await api.submit(build_application(driverServiceIngressList=[{**INGRESS, field: metadata}]))
+        ended = await api.wait_for_state(State.RESOURCE_RELEASED)
     assert history_of(ended) == ["Submitted", "SchedulingFailure", "ResourceReleased"]
     message = ended["status"]["stateTransitionHistory"]["1"]["message"]
     assert f"spec.driverServiceIngressList[0].{field}.{part}" in message

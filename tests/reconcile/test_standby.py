@@ -21,15 +21,7 @@ from airflow_provider_spark_operator.reconcile.controller import Controller
 from airflow_provider_spark_operator.reconcile.objects.scope import NamedNamespaces
 from airflow_provider_spark_operator.reconcile.ownership.election import Leadership
 from airflow_provider_spark_operator.reconcile.serving.metrics import Metrics
-from tests.reconcile.stage import (
-    QUICK,
-    Stage,
-    build_application,
-    get_value,
-    history_of,
-    play_drivers,
-    run_in_background,
-)
+from tests.reconcile.harness import QUICK, Api, build_application, get_value, history_of, run_in_background
 from tests.reconcile.test_controller import UP_TO_RUNNING
 
 State = ApplicationState
@@ -54,25 +46,25 @@ class Replica:
 
 
 @asynccontextmanager
-async def run_replica(kubeconfig: JsonObject, stage: Stage) -> AsyncIterator[Replica]:
+async def run_replica(kubeconfig: JsonObject, api: Api) -> AsyncIterator[Replica]:
     """Run a standby while the body runs."""
     one = Replica()
     access = ClusterAccess(kubeconfig_document=kubeconfig)
     async with await open_client(access, check=one.check) as client:
-        scope = NamedNamespaces((stage.namespace,))
+        scope = NamedNamespaces((api.namespace,))
         one.controller = Controller(client, scope, QUICK, metrics=one.metrics, leadership=one.leadership)
         async with run_in_background(one.controller):
             yield one
 
 
-async def test_standby_fills_its_caches_and_writes_nothing(kubeconfig: JsonObject, stage: Stage) -> None:
-    async with run_replica(kubeconfig, stage) as one:
-        await stage.submit(build_application())
+async def test_standby_fills_its_caches_and_writes_nothing(kubeconfig: JsonObject, api: Api) -> None:
+    async with run_replica(kubeconfig, api) as one:
+        await api.submit(build_application())
 
         async def is_known() -> bool:
             return get_value(one.metrics, "applications", state="Submitted") == 1
 
-        await stage.wait_until_true(is_known)
+        await api.wait_until_true(is_known)
         assert one.controller is not None
         assert one.controller.is_ready
         assert get_value(one.metrics, "leader") == 0
@@ -80,78 +72,78 @@ async def test_standby_fills_its_caches_and_writes_nothing(kubeconfig: JsonObjec
         assert one.writes == []
         assert get_value(one.metrics, "queue_depth", kind="SparkApplication") == 0
         one.lead()
-        await stage.wait_for_state(State.DRIVER_REQUESTED)
+        await api.wait_for_state(State.DRIVER_REQUESTED)
         assert get_value(one.metrics, "leader") == 1
 
 
-async def test_former_leader_has_an_empty_queue(kubeconfig: JsonObject, stage: Stage) -> None:
-    async with run_replica(kubeconfig, stage) as one:
+async def test_former_leader_has_an_empty_queue(kubeconfig: JsonObject, api: Api) -> None:
+    async with run_replica(kubeconfig, api) as one:
         one.lead()
-        await stage.submit(build_application())
-        await stage.wait_for_state(State.DRIVER_REQUESTED)
+        await api.submit(build_application())
+        await api.wait_for_state(State.DRIVER_REQUESTED)
         one.leadership.end()
-        await stage.delete()
-        await stage.submit(build_application("other"))
+        await api.delete()
+        await api.submit(build_application("other"))
 
         async def is_known() -> bool:
             return get_value(one.metrics, "applications", state="Submitted") == 1
 
-        await stage.wait_until_true(is_known)
+        await api.wait_until_true(is_known)
         assert get_value(one.metrics, "queue_depth", kind="SparkApplication") == 0
 
 
 @pytest.mark.parametrize("changed_in", [State.DRIVER_REQUESTED, State.RUNNING_HEALTHY, State.SUCCEEDED])
 async def test_next_leader_continues_the_application(
-    kubeconfig: JsonObject, stage: Stage, changed_in: ApplicationState
+    kubeconfig: JsonObject, api: Api, changed_in: ApplicationState
 ) -> None:
-    async with run_replica(kubeconfig, stage) as one, run_replica(kubeconfig, stage) as other:
+    async with run_replica(kubeconfig, api) as one, run_replica(kubeconfig, api) as other:
         one.lead()
-        async with play_drivers(stage, "succeeded"):
-            await stage.submit(build_application())
+        async with api.play_drivers("succeeded"):
+            await api.submit(build_application())
             # Later states may also be written by now.
-            await stage.wait_until(lambda seen: seen is not None and changed_in in list_states(seen))
+            await api.wait_until(lambda seen: seen is not None and changed_in in list_states(seen))
             one.leadership.end()
             written = len(one.writes)
             other.lead()
-            ended = await stage.wait_for_state(State.RESOURCE_RELEASED)
-            await stage.wait_for_deleted_children()
+            ended = await api.wait_for_state(State.RESOURCE_RELEASED)
+            await api.wait_for_deleted_children()
         assert len(one.writes) == written
     assert history_of(ended) == [*UP_TO_RUNNING, "Succeeded", "ResourceReleased"]
-    assert [len(uids) for uids in stage.drivers.values()] == [1]
+    assert [len(uids) for uids in api.drivers.values()] == [1]
 
 
 async def test_leader_after_its_deadline_writes_nothing(
-    kubeconfig: JsonObject, stage: Stage, caplog: pytest.LogCaptureFixture
+    kubeconfig: JsonObject, api: Api, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level("INFO")
-    async with run_replica(kubeconfig, stage) as one:
+    async with run_replica(kubeconfig, api) as one:
         one.leadership.extend(-math.inf)
-        await stage.submit(build_application())
+        await api.submit(build_application())
 
         async def is_held_back() -> bool:
             return "because this replica is not the leader: could not patch" in caplog.text
 
-        await stage.wait_until_true(is_held_back)
+        await api.wait_until_true(is_held_back)
         assert one.writes == []
         one.leadership.end()
         one.lead()
-        await stage.wait_for_state(State.DRIVER_REQUESTED)
+        await api.wait_for_state(State.DRIVER_REQUESTED)
 
 
-async def test_changing_leaders_create_one_driver_per_attempt(kubeconfig: JsonObject, stage: Stage) -> None:
+async def test_changing_leaders_create_one_driver_per_attempt(kubeconfig: JsonObject, api: Api) -> None:
     async with AsyncExitStack() as stack:
-        replicas = [await stack.enter_async_context(run_replica(kubeconfig, stage)) for _ in range(3)]
+        replicas = [await stack.enter_async_context(run_replica(kubeconfig, api)) for _ in range(3)]
         turns = asyncio.create_task(take_turns(replicas))
-        async with play_drivers(stage, "failed", "succeeded"):
+        async with api.play_drivers("failed", "succeeded"):
             again = {"restartPolicy": "OnFailure", "maxRestartAttempts": 1, "restartBackoffMillis": 1}
-            await stage.submit(build_application(restart=again))
-            ended = await stage.wait_for_state(State.RESOURCE_RELEASED)
+            await api.submit(build_application(restart=again))
+            ended = await api.wait_for_state(State.RESOURCE_RELEASED)
         turns.cancel()
         await asyncio.wait([turns])
-    assert list(stage.drivers) == ["pi-0-driver", "pi-1-driver"]
-    assert [len(uids) for uids in stage.drivers.values()] == [1, 1]
+    assert list(api.drivers) == ["pi-0-driver", "pi-1-driver"]
+    assert [len(uids) for uids in api.drivers.values()] == [1, 1]
     assert history_of(ended)[-2:] == ["Succeeded", "ResourceReleased"]
-    assert await stage.list_names(PODS) == []
+    assert await api.list_names(PODS) == []
 
 
 class LaggingClient:
@@ -175,11 +167,9 @@ class LaggingClient:
                 yield event
 
 
-async def test_returning_leader_keeps_the_driver_that_another_leader_created(
-    kubeconfig: JsonObject, stage: Stage
-) -> None:
-    lease = LeaseReference(stage.namespace, "lease")
-    access, scope = ClusterAccess(kubeconfig_document=kubeconfig), NamedNamespaces((stage.namespace,))
+async def test_returning_leader_keeps_the_driver_that_another_leader_created(kubeconfig: JsonObject, api: Api) -> None:
+    lease = LeaseReference(api.namespace, "lease")
+    access, scope = ClusterAccess(kubeconfig_document=kubeconfig), NamedNamespaces((api.namespace,))
     leaderships = Leadership(), Leadership()
     async with AsyncExitStack() as stack:
         client = await stack.enter_async_context(await open_client(access, field_manager=lease.field_manager))
@@ -189,21 +179,21 @@ async def test_returning_leader_keeps_the_driver_that_another_leader_created(
             await stack.enter_async_context(run_in_background(controller))
         one, other = leaderships
         one.extend(math.inf)
-        await stage.submit(build_application(restart={"restartPolicy": "Always", "restartBackoffMillis": 1}))
-        await stage.wait_for_state(State.DRIVER_REQUESTED)
-        await stage.client.patch(PODS, "pi-0-driver", stage.namespace, {"metadata": {"finalizers": ["test/held"]}})
-        await stage.set_pod("pi-0-driver", "failed")
-        await stage.wait_for_state(State.FAILED)
+        await api.submit(build_application(restart={"restartPolicy": "Always", "restartBackoffMillis": 1}))
+        await api.wait_for_state(State.DRIVER_REQUESTED)
+        await api.client.patch(PODS, "pi-0-driver", api.namespace, {"metadata": {"finalizers": ["test/held"]}})
+        await api.set_pod("pi-0-driver", "failed")
+        await api.wait_for_state(State.FAILED)
         one.end()
         lagging.flows.clear()
         other.extend(math.inf)
-        await stage.client.patch(PODS, "pi-0-driver", stage.namespace, {"metadata": {"finalizers": None}})
-        await stage.wait_for_state(State.DRIVER_REQUESTED)
+        await api.client.patch(PODS, "pi-0-driver", api.namespace, {"metadata": {"finalizers": None}})
+        await api.wait_for_state(State.DRIVER_REQUESTED)
         other.end()
         one.extend(math.inf)
-        await stage.set_pod("pi-1-driver", "ready")
-        await stage.wait_for_state(State.RUNNING_HEALTHY, State.FAILED, State.SCHEDULED_TO_RESTART)
-        (driver,) = await stage.list_objects(PODS)
+        await api.set_pod("pi-1-driver", "ready")
+        await api.wait_for_state(State.RUNNING_HEALTHY, State.FAILED, State.SCHEDULED_TO_RESTART)
+        (driver,) = await api.list_objects(PODS)
     assert driver["metadata"]["name"] == "pi-1-driver"
     assert "deletionTimestamp" not in driver["metadata"]
 

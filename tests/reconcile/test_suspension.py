@@ -12,7 +12,7 @@ from airflow_provider_spark_operator.crds import build_custom_resource_definitio
 from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
 from airflow_provider_spark_operator.kube.resources import CUSTOM_RESOURCE_DEFINITIONS, NAMESPACES, PODS
 from tests.local_api import NAMESPACE
-from tests.reconcile.stage import Stage, build_application, play_drivers, run_controller
+from tests.reconcile.harness import Api, build_application, run_controller
 
 State = ApplicationState
 
@@ -25,31 +25,27 @@ def without_suspended(schema: Any) -> Any:
 
 
 @pytest.fixture
-async def outdated_stage(kubeconfig: JsonObject) -> AsyncIterator[Stage]:
-    """A stage whose definitions do not contain the state."""
+async def outdated_api(kubeconfig: JsonObject) -> AsyncIterator[Api]:
+    """A api whose definitions do not contain the state."""
     async with await open_client(ClusterAccess(kubeconfig_document=kubeconfig)) as client:
         for definition in build_custom_resource_definitions():
             await client.create(CUSTOM_RESOURCE_DEFINITIONS, without_suspended(definition), None)
         await client.create(
             NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}}, None
         )
-        yield Stage(client, NAMESPACE)
+        yield Api(client, NAMESPACE)
 
 
-async def test_rejected_status_of_suspension_keeps_the_driver(outdated_stage: Stage) -> None:
-    stage = outdated_stage
-    async with run_controller(stage.client, stage.namespace), play_drivers(stage, "run"):
-        await stage.submit(build_application())
-        await stage.wait_for_state(State.RUNNING_HEALTHY)
-        await stage.patch({"spec": {"suspend": True}})
-
-        async def is_reported() -> bool:
-            return reasons.STATUS_UPDATE_FAILED in await stage.list_event_reasons()
-
-        await stage.wait_until_true(is_reported)
-        driver = await stage.client.get(PODS, "pi-0-driver", stage.namespace)
+async def test_rejected_status_of_suspension_keeps_the_driver(outdated_api: Api) -> None:
+    api = outdated_api
+    async with run_controller(api), api.play_drivers("run"):
+        await api.submit(build_application())
+        await api.wait_for_state(State.RUNNING_HEALTHY)
+        await api.patch({"spec": {"suspend": True}})
+        await api.wait_for_events(reasons.STATUS_UPDATE_FAILED)
+        driver = await api.client.get(PODS, "pi-0-driver", api.namespace)
         assert "deletionTimestamp" not in driver["metadata"]
-        await stage.patch({"spec": {"suspend": False}})
-        await stage.set_pod("pi-0-driver", "succeeded")
-        await stage.wait_for_state(State.RESOURCE_RELEASED)
-    assert list(stage.drivers) == ["pi-0-driver"]
+        await api.patch({"spec": {"suspend": False}})
+        await api.set_pod("pi-0-driver", "succeeded")
+        await api.wait_for_state(State.RESOURCE_RELEASED)
+    assert list(api.drivers) == ["pi-0-driver"]

@@ -13,7 +13,7 @@ from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import NotFound
 from airflow_provider_spark_operator.kube.resources import SPARK_APPLICATIONS
 from airflow_provider_spark_operator.reconcile.objects.cache import ObjectKey
-from tests.reconcile.stage import CHILDREN, build_application, history_of, state_of
+from tests.reconcile.harness import CHILDREN, build_application, history_of, state_of
 from tests.reliability.node import ScriptedNode
 
 _CONFIG_MAPS = "configMapSpecs"

@@ -15,7 +15,7 @@ from airflow_provider_spark_operator.kube.listwatch import Listed, Removed, list
 from airflow_provider_spark_operator.kube.resources import PODS, SPARK_APPLICATIONS, ResourceType
 from airflow_provider_spark_operator.reconcile.objects.cache import ObjectKey, key_of
 from tests import builders
-from tests.reconcile.stage import state_of
+from tests.reconcile.harness import state_of
 
 NODE = "scripted"
 _BINDINGS = ResourceType("", "v1", "bindings", "Binding")  # only a binding can set the node of a pod

@@ -9,7 +9,7 @@ from airflow_provider_spark_operator.core.states.states import ApplicationState
 from airflow_provider_spark_operator.kube.resources import SPARK_APPLICATIONS
 from airflow_provider_spark_operator.reconcile.controller import Controller
 from airflow_provider_spark_operator.reconcile.objects.scope import NamedNamespaces
-from tests.reconcile.stage import QUICK, run_in_background, state_of
+from tests.reconcile.harness import QUICK, run_in_background, state_of
 from tests.reliability.lives import TrackedApplication, find_life
 from tests.reliability.scene import DEADLINE, Scene
 from tests.reliability.test_streams import build_names

@@ -13,7 +13,7 @@ from airflow_provider_spark_operator.core.kubernetes.names import LABEL_OPERATOR
 from airflow_provider_spark_operator.kube.errors import NotFound
 from airflow_provider_spark_operator.kube.resources import PODS, SPARK_APPLICATIONS
 from tests import builders
-from tests.reconcile.stage import build_application, history_of, state_of
+from tests.reconcile.harness import build_application, history_of, state_of
 from tests.reliability.scene import DEADLINE, Scene
 
 pytestmark = pytest.mark.timeout(900)

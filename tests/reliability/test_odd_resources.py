@@ -19,7 +19,7 @@ from airflow_provider_spark_operator.kube.resources import (
     ResourceType,
 )
 from airflow_provider_spark_operator.reconcile.objects.patches import build_finalizers_patch
-from tests.reconcile.stage import state_of
+from tests.reconcile.harness import state_of
 from tests.reliability.odd import ANOTHER_FINALIZER, generate_odd_resources
 from tests.reliability.proxy import Fault, ReceivedRequest
 from tests.reliability.scene import Scene

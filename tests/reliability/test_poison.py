@@ -9,7 +9,7 @@ import pytest
 from airflow_provider_spark_operator.core.states.states import ApplicationState
 from airflow_provider_spark_operator.kube.resources import EVENTS, SPARK_APPLICATIONS
 from airflow_provider_spark_operator.reconcile.objects.cache import ObjectKey
-from tests.reconcile.stage import IMAGE, build_application, history_of, state_of
+from tests.reconcile.harness import IMAGE, build_application, history_of, state_of
 from tests.reliability.proxy import Fault, ReceivedRequest
 from tests.reliability.scene import DEADLINE, Scene
 

@@ -6,7 +6,7 @@ import aiohttp
 import pytest
 
 from airflow_provider_spark_operator.kube.resources import SPARK_APPLICATIONS
-from tests.reconcile.stage import state_of
+from tests.reconcile.harness import state_of
 from tests.reliability.scene import DEADLINE, Scene
 
 from control_plane import ControlPlane

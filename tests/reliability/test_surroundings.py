@@ -11,7 +11,7 @@ from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import NotFound
 from airflow_provider_spark_operator.kube.resources import NAMESPACES, SERVICE_ACCOUNTS, ResourceType
 from airflow_provider_spark_operator.reconcile.objects.cache import ObjectKey
-from tests.reconcile.stage import state_of
+from tests.reconcile.harness import state_of
 from tests.reliability.lives import TrackedApplication
 from tests.reliability.scene import DEADLINE, Scene, build_controller, open_scene
 

@@ -16,8 +16,8 @@ from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_
 from airflow_provider_spark_operator.kube.resources import SPARK_APPLICATIONS
 from airflow_provider_spark_operator.reconcile.objects.lease import DEFAULT_LEASE
 from tests.cli.process import start_command, wait_for_exit
+from tests.reconcile.harness import Api, build_application, history_of
 from tests.reconcile.ownership.test_claims import hold_lease, list_messages, run_rival
-from tests.reconcile.stage import Stage, build_application, history_of, play_drivers
 from tests.reconcile.test_controller import UP_TO_RUNNING
 from tests.reliability.scene import Scene, build_controller
 
@@ -29,27 +29,27 @@ TTL_MILLIS = 15_000
 
 
 async def test_application_of_interrupted_takeover_completes_without_the_flag(scene: Scene) -> None:
-    stage = Stage(scene.client, scene.namespace)
+    api = Api(scene.client, scene.namespace)
 
     async def is_reported() -> bool:
-        return await list_messages(stage, "TakenOver") == ["taken over from the Apache operator"]
+        return await list_messages(api, "TakenOver") == ["taken over from the Apache operator"]
 
-    async with play_drivers(stage, "run"):
-        async with run_rival(build_kubeconfig(scene.plane.server), stage, None, manager=APACHE):
-            await stage.submit(build_application())
-            await stage.wait_for_state(ApplicationState.RUNNING_HEALTHY)
+    async with api.play_drivers("run"):
+        async with run_rival(build_kubeconfig(scene.plane.server), api, None, manager=APACHE):
+            await api.submit(build_application())
+            await api.wait_for_state(ApplicationState.RUNNING_HEALTHY)
         async with run_controller(scene, "--take-over"):
-            await stage.wait_until(is_claimed)
+            await api.wait_until(is_claimed)
         assert await check(scene) == (ExitCode.SUCCESS, [])
         async with run_controller(scene):
-            await stage.set_pod("pi-0-driver", "succeeded")
-            released = await stage.wait_for_state(ApplicationState.RESOURCE_RELEASED)
+            await api.set_pod("pi-0-driver", "succeeded")
+            released = await api.wait_for_state(ApplicationState.RESOURCE_RELEASED)
     assert history_of(released) == [*UP_TO_RUNNING, "Succeeded", "ResourceReleased"]
-    assert await list_messages(stage, "DrivenByAnother") == []
+    assert await list_messages(api, "DrivenByAnother") == []
 
 
 async def test_released_applications_with_ttl_are_reported_until_takeover(scene: Scene) -> None:
-    stage = Stage(scene.client, scene.namespace)
+    api = Api(scene.client, scene.namespace)
     names = ("first", "second")
     for name in names:
         await release_under_apache(scene, name)
@@ -57,41 +57,41 @@ async def test_released_applications_with_ttl_are_reported_until_takeover(scene:
     assert await check(scene) == (ExitCode.CHECK_FAILED, listed)
 
     async def all_are_left_alone() -> bool:
-        return len(await list_messages(stage, "DrivenByAnother")) == len(names)
+        return len(await list_messages(api, "DrivenByAnother")) == len(names)
 
     async with run_controller(scene):
-        await stage.wait_until_true(all_are_left_alone)
+        await api.wait_until_true(all_are_left_alone)
     async with run_controller(scene, "--take-over"):
-        await asyncio.gather(*(stage.wait_until(lambda seen: seen is None, name) for name in names))
+        await asyncio.gather(*(api.wait_until(lambda seen: seen is None, name) for name in names))
     assert await check(scene) == (ExitCode.SUCCESS, [])
 
 
 @pytest.mark.parametrize("manager", [APACHE, "spark-operator:team/other"])
 async def test_restored_applications_are_managed_and_can_be_deleted(scene: Scene, manager: str) -> None:
     """A backup tool restores annotations, finalizer, status and managed fields, and a dashboard writes a label."""
-    stage = Stage(scene.client, scene.namespace)
+    api = Api(scene.client, scene.namespace)
     own, other = (LeaseReference(scene.namespace, name) for name in (DEFAULT_LEASE, "other"))
     names = ("running", "ended")
     async with (
-        play_drivers(stage, "run"),
-        run_rival(build_kubeconfig(scene.plane.server), stage, None, manager=manager),
+        api.play_drivers("run"),
+        run_rival(build_kubeconfig(scene.plane.server), api, None, manager=manager),
     ):
         for name in names:
-            await stage.submit(build_application(name))
-            await stage.wait_for_state(ApplicationState.RUNNING_HEALTHY, name=name)
-        await stage.set_pod("ended-0-driver", "succeeded")
-        await stage.wait_for_state(ApplicationState.RESOURCE_RELEASED, name="ended")
-    async with hold_lease(stage, other):
+            await api.submit(build_application(name))
+            await api.wait_for_state(ApplicationState.RUNNING_HEALTHY, name=name)
+        await api.set_pod("ended-0-driver", "succeeded")
+        await api.wait_for_state(ApplicationState.RESOURCE_RELEASED, name="ended")
+    async with hold_lease(api, other):
         for name in names:
             await restore(scene, await back_up(scene, name, other))
         async with run_controller(scene):
             # The driver belonged to the original, and does not exist any more.
-            released = await stage.wait_for_state(ApplicationState.RESOURCE_RELEASED, name="running")
+            released = await api.wait_for_state(ApplicationState.RESOURCE_RELEASED, name="running")
             for name in names:
-                await stage.delete(name)
-                await stage.wait_until(lambda seen: seen is None, name)
+                await api.delete(name)
+                await api.wait_until(lambda seen: seen is None, name)
     assert find_owner(released) == str(own)
-    assert await list_messages(stage, "DrivenByAnother") == []
+    assert await list_messages(api, "DrivenByAnother") == []
 
 
 async def back_up(scene: Scene, name: str, lease: LeaseReference) -> JsonObject:

@@ -16,7 +16,7 @@ from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObje
 from airflow_provider_spark_operator.core.states.states import ApplicationState
 from airflow_provider_spark_operator.kube.resources import PODS, SPARK_APPLICATIONS
 from airflow_provider_spark_operator.reconcile.objects.cache import ObjectKey
-from tests.reconcile.stage import IMAGE, build_application, state_of
+from tests.reconcile.harness import IMAGE, build_application, state_of
 from tests.reliability.scene import DEADLINE, Scene, open_scene
 
 from control_plane import ControlPlane

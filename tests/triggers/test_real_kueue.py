@@ -21,8 +21,8 @@ from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import NotFound
 from airflow_provider_spark_operator.kube.resources import PODS, SPARK_APPLICATIONS
 from tests.operators.tasks import operator
-from tests.reconcile.kueue_scene import CLUSTER_QUEUES, KUBECONFIG, Scene, client, pytestmark, scene
-from tests.reconcile.stage import state_of
+from tests.reconcile.harness import state_of
+from tests.reconcile.kueue_harness import CLUSTER_QUEUES, KUBECONFIG, Scene, client, pytestmark, scene
 from tests.task import TaskInstance, build_context, defer, reload, run_to_first_event
 
 __all__ = ["client", "pytestmark", "scene"]
@@ -56,19 +56,19 @@ class Kubelet:
         while True:
             states = await self._read_states()
             drivers = [name for name, state in states.items() if state == ApplicationState.DRIVER_REQUESTED]
-            pods = await self._scene.stage.client.list(PODS, self._scene.stage.namespace)
+            pods = await self._scene.api.client.list(PODS, self._scene.api.namespace)
             # A failed driver is kept, and its Workload is finished.
             alive = [pod for pod in pods.items if pod["status"].get("phase") not in ("Succeeded", "Failed")]
             self.most = max(self.most, len(alive))
             for name in drivers:
                 with suppress(NotFound):
                     end = "failed" if name in FAILED else "succeeded"
-                    await self._scene.stage.set_pod(f"{name}-0-driver", "ready")
-                    await self._scene.stage.set_pod(f"{name}-0-driver", end)
+                    await self._scene.api.set_pod(f"{name}-0-driver", "ready")
+                    await self._scene.api.set_pod(f"{name}-0-driver", end)
             await asyncio.sleep(0.2)
 
     async def _read_states(self) -> dict[str, str | None]:
-        found = await self._scene.stage.client.list(SPARK_APPLICATIONS, self._scene.stage.namespace)
+        found = await self._scene.api.client.list(SPARK_APPLICATIONS, self._scene.api.namespace)
         return {item["metadata"]["name"]: state_of(item) for item in found.items}
 
 
@@ -89,7 +89,7 @@ async def test_ten_deferred_tasks_end_as_their_applications_do(
 ) -> None:
     monkeypatch.setattr(narrator, "BACKGROUND", Pauses((0.05, 0.5), (0.05, 0.5), request=0.0))
     kubeconfig = yaml.safe_load(await asyncio.to_thread(Path(str(KUBECONFIG)).read_text))
-    access = {"kube_config": kubeconfig, "namespace": room.stage.namespace}
+    access = {"kube_config": kubeconfig, "namespace": room.api.namespace}
     monkeypatch.setenv("AIRFLOW_CONN_SPARK", json.dumps({"conn_type": "kubernetes", "extra": access}))
     tasks = {name: operator(True, DOCUMENT, name=name, kueue_queue=room.name, get_logs=False) for name in NAMES}
     instances = {name: TaskInstance(task_id=name) for name in NAMES}

@@ -16,7 +16,7 @@ from airflow_provider_spark_operator.kube.resources import CUSTOM_RESOURCE_DEFIN
 from tests.cli.process import read_line, start_command, wait_for_exit
 from tests.definitions import build_definitions
 from tests.local_api import NAMESPACE, install_definitions, serve_api
-from tests.reconcile.stage import Stage, build_application
+from tests.reconcile.harness import Api, build_application
 
 
 @pytest.mark.parametrize(
@@ -44,9 +44,9 @@ async def test_controller_runs_from_its_ready_line_until_a_signal(
             settings = dict(word.split("=", 1) for word in ready.split()[1:])
             assert settings["namespaces"] == NAMESPACE  # the namespace of the kubeconfig's context
             assert (await fetch(settings["health-port"], "/readyz"))[0] == 200
-            stage = Stage(client, NAMESPACE)
-            await stage.submit(build_application())
-            await stage.wait_for_state(ApplicationState.DRIVER_REQUESTED)
+            api = Api(client, NAMESPACE)
+            await api.submit(build_application())
+            await api.wait_for_state(ApplicationState.DRIVER_REQUESTED)
             status, page = await fetch(settings["metrics-port"], "/metrics")
             assert status == 200
             created = r'^spark_operator_api_requests_total\{resource="pods",status="201",verb="create"\} 1\.0$'
@@ -91,14 +91,14 @@ async def test_second_controller_takes_over_when_the_leader_ends(tmp_path: Path)
         await open_client(ClusterAccess(kubeconfig_document=kubeconfig)) as client,
     ):
         await install_definitions(client)
-        stage = Stage(client, NAMESPACE)
+        api = Api(client, NAMESPACE)
         path = tmp_path / "kubeconfig"
         path.write_text(json.dumps(kubeconfig))
         words = ("reconcile", "--kubeconfig", str(path), "--lease", "ours", "--health-port", "0")
         async with start_command(*words, home=tmp_path) as first:
             assert f" lease={NAMESPACE}/ours " in await read_line(first, "ready ")
-            await stage.submit(build_application())
-            await stage.wait_for_state(ApplicationState.DRIVER_REQUESTED)
+            await api.submit(build_application())
+            await api.wait_for_state(ApplicationState.DRIVER_REQUESTED)
             async with start_command(*words, home=tmp_path) as second:
                 ready = await read_line(second, "ready ")
                 port = dict(word.split("=", 1) for word in ready.split()[1:])["health-port"]
@@ -106,8 +106,8 @@ async def test_second_controller_takes_over_when_the_leader_ends(tmp_path: Path)
                 first.send_signal(signal.SIGTERM)
                 exit_code, _, log = await wait_for_exit(first)
                 assert (exit_code, log.splitlines()[-1].endswith("released lease jobs/ours")) == (0, True), log
-                await stage.submit(build_application("later"))
-                await stage.wait_for_state(ApplicationState.DRIVER_REQUESTED, name="later")
+                await api.submit(build_application("later"))
+                await api.wait_for_state(ApplicationState.DRIVER_REQUESTED, name="later")
                 second.send_signal(signal.SIGTERM)
                 assert (await wait_for_exit(second))[0] == 0
         assert read_tenure(await client.get(LEASES, "ours", NAMESPACE)).transitions == 1
@@ -149,9 +149,9 @@ async def test_changed_settings_file_applies_without_a_restart(tmp_path: Path) -
         ) as process:
             await read_line(process, "ready namespaces=jobs ")
             config.write_text("spark.kubernetes.operator.watchedNamespaces=jobs,more\n")
-            stage = Stage(client, "more")
-            await stage.submit(build_application())
-            assert await stage.wait_for_state(ApplicationState.DRIVER_REQUESTED)
+            api = Api(client, "more")
+            await api.submit(build_application())
+            assert await api.wait_for_state(ApplicationState.DRIVER_REQUESTED)
 
 
 TAKEN = "port in use"

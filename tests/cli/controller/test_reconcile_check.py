@@ -13,8 +13,8 @@ from airflow_provider_spark_operator.kube.resources import NAMESPACES
 from airflow_provider_spark_operator.reconcile.objects.lease import DEFAULT_LEASE
 from tests.cli.process import start_command, wait_for_exit
 from tests.local_api import NAMESPACE, install_definitions, serve_api
+from tests.reconcile.harness import Api, build_application
 from tests.reconcile.ownership.test_claims import TAKE_OVER, run_rival
-from tests.reconcile.stage import Stage, build_application, play_drivers
 
 TTL = {"ttlAfterStopMillis": 3_600_000}
 OURS = LeaseReference(NAMESPACE, DEFAULT_LEASE)
@@ -32,17 +32,17 @@ async def test_check_lists_resources_of_another_controller_until_takeover(
         path = tmp_path / "kubeconfig"
         path.write_text(json.dumps(kubeconfig))
         words = ("reconcile", "--kubeconfig", str(path), *scope, "--check")
-        stage = Stage(client, NAMESPACE)
-        async with play_drivers(stage, "run"):
-            async with run_rival(kubeconfig, stage, None, manager=APACHE):
+        api = Api(client, NAMESPACE)
+        async with api.play_drivers("run"):
+            async with run_rival(kubeconfig, api, None, manager=APACHE):
                 for name in ("expiring", "settled"):
-                    await stage.submit(build_application(name))
-                    await stage.wait_for_state(ApplicationState.RUNNING_HEALTHY, name=name)
-                    await stage.set_pod(f"{name}-0-driver", "succeeded")
-                    await stage.wait_for_state(ApplicationState.RESOURCE_RELEASED, name=name)
-                await stage.submit(build_application())
-                await stage.wait_for_state(ApplicationState.RUNNING_HEALTHY)
-                await stage.patch({"spec": {"applicationTolerations": TTL}}, "expiring")
+                    await api.submit(build_application(name))
+                    await api.wait_for_state(ApplicationState.RUNNING_HEALTHY, name=name)
+                    await api.set_pod(f"{name}-0-driver", "succeeded")
+                    await api.wait_for_state(ApplicationState.RESOURCE_RELEASED, name=name)
+                await api.submit(build_application())
+                await api.wait_for_state(ApplicationState.RUNNING_HEALTHY)
+                await api.patch({"spec": {"applicationTolerations": TTL}}, "expiring")
             async with start_command(*words, home=tmp_path) as process:
                 found, lines, _ = await wait_for_exit(process)
             assert found == ExitCode.CHECK_FAILED
@@ -52,9 +52,9 @@ async def test_check_lists_resources_of_another_controller_until_takeover(
                 f"2 {APACHE}",
                 "1 released, nothing due",
             ]
-            async with run_rival(kubeconfig, stage, OURS, TAKE_OVER):
+            async with run_rival(kubeconfig, api, OURS, TAKE_OVER):
                 for name in ("expiring", "pi"):
-                    await stage.wait_until(lambda seen: "claimed-by" in json.dumps(seen), name)
+                    await api.wait_until(lambda seen: "claimed-by" in json.dumps(seen), name)
             async with start_command(*words, home=tmp_path) as process:
                 found, lines, _ = await wait_for_exit(process)
             assert (found, lines.splitlines()) == (

@@ -13,7 +13,7 @@ from airflow_provider_spark_operator.cli.local.local_run import keep_logs
 from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
 from airflow_provider_spark_operator.kube.resources import SPARK_APPLICATIONS
 from tests.cli.process import read_line, run_command, start_command, wait_for_exit
-from tests.reconcile.stage import build_application
+from tests.reconcile.harness import build_application
 
 from kubelet.conditions import is_alive, wait_until
 

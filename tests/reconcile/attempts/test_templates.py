@@ -14,7 +14,7 @@ from airflow_provider_spark_operator.kube.resources import PODS
 from airflow_provider_spark_operator.reconcile.attempts import templates
 from airflow_provider_spark_operator.reconcile.attempts.attempt import ReconcileLater
 from airflow_provider_spark_operator.reconcile.attempts.templates import TemplateReader
-from tests.reconcile.stage import IMAGE, Stage, build_application, history_of, play_drivers, run_controller
+from tests.reconcile.harness import IMAGE, Api, build_application, history_of, run_controller
 
 KEY = "spark.kubernetes.driver.podTemplateFile"
 TEMPLATE = "metadata: {labels: {from: template}}\nspec: {terminationGracePeriodSeconds: 7}\n"
@@ -109,25 +109,25 @@ async def test_message_does_not_depend_on_the_cause(
         assert cause in caplog.text
 
 
-async def test_driver_is_built_from_the_configured_template(stage: Stage, tmp_path: Path) -> None:
+async def test_driver_is_built_from_the_configured_template(api: Api, tmp_path: Path) -> None:
     template = tmp_path / "pod.yaml"
     template.write_text(TEMPLATE)
-    async with run_controller(stage.client, stage.namespace), play_drivers(stage, "run"):
-        await stage.submit(build_application(conf={**IMAGE, KEY: str(template)}))
-        await stage.wait_for_state(ApplicationState.RUNNING_HEALTHY)
-        (driver,) = await stage.list_objects(PODS)
+    async with run_controller(api), api.play_drivers("run"):
+        await api.submit(build_application(conf={**IMAGE, KEY: str(template)}))
+        await api.wait_for_state(ApplicationState.RUNNING_HEALTHY)
+        (driver,) = await api.list_objects(PODS)
         # The objects are deleted with the application even if the file does not exist any more.
         template.unlink()
-        await stage.delete()
-        await stage.wait_for_deleted_children()
+        await api.delete()
+        await api.wait_for_deleted_children()
     assert driver["metadata"]["labels"]["from"] == "template"
     assert driver["spec"]["terminationGracePeriodSeconds"] == 7
 
 
-async def test_missing_template_is_a_scheduling_failure_that_names_it(stage: Stage) -> None:
-    async with run_controller(stage.client, stage.namespace):
-        await stage.submit(build_application(conf={**IMAGE, KEY: "/no/such/file"}))
-        ended = await stage.wait_for_state(ApplicationState.RESOURCE_RELEASED)
+async def test_missing_template_is_a_scheduling_failure_that_names_it(api: Api) -> None:
+    async with run_controller(api):
+        await api.submit(build_application(conf={**IMAGE, KEY: "/no/such/file"}))
+        ended = await api.wait_for_state(ApplicationState.RESOURCE_RELEASED)
     assert history_of(ended) == ["Submitted", "SchedulingFailure", "ResourceReleased"]
     messages = [record.get("message") or "" for record in ended["status"]["stateTransitionHistory"].values()]
     assert any(f"{KEY}: could not read the template /no/such/file" in message for message in messages)

@@ -25,9 +25,9 @@ from airflow_provider_spark_operator.reconcile.kueue.admissions import Admission
 from airflow_provider_spark_operator.reconcile.objects.cache import ObjectCache
 from tests.core.driver.attempts import OPERATOR, build_application
 from tests.local_api import NAMESPACE
+from tests.reconcile.harness import FaultyClient, build_error
+from tests.reconcile.harness import build_application as build_document
 from tests.reconcile.kueue_objects import FLAVOR, QUEUE_LABEL, admit, evict, get_workload, install_kueue, write_status
-from tests.reconcile.stage import FaultyClient, build_error
-from tests.reconcile.stage import build_application as build_document
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 CHANGE = TemplateChange(node_selector={"pool": "spot"}, tolerations=({"key": "spot", "operator": "Exists"},))

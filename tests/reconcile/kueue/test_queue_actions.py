@@ -15,7 +15,6 @@ from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import NotFound, ServerError
 from airflow_provider_spark_operator.kube.resources import (
     CONFIG_MAPS,
-    EVENTS,
     PODS,
     SPARK_CLUSTERS,
     STATEFUL_SETS,
@@ -23,18 +22,18 @@ from airflow_provider_spark_operator.kube.resources import (
     ResourceType,
 )
 from tests.local_api import NAMESPACE
-from tests.reconcile.kueue_objects import QUEUE_LABEL, admit, evict, get_workload, install_kueue
-from tests.reconcile.reconcilers import test_clusters
-from tests.reconcile.stage import (
+from tests.reconcile.harness import (
     DEADLINE,
     QUICK,
+    Api,
     FaultyClient,
     Killed,
-    Stage,
     build_application,
     build_error,
     run_controller,
 )
+from tests.reconcile.kueue_objects import QUEUE_LABEL, admit, evict, get_workload, install_kueue
+from tests.reconcile.reconcilers import test_clusters
 from tests.reconcile.test_unreadable_applications import UNKNOWN_MODE, install_newer_definitions
 
 QUEUED = replace(QUICK, kueue=True)
@@ -85,82 +84,74 @@ def build_queued(**modifiers: Any) -> JsonObject:
     return document
 
 
-async def wait_for_workload(stage: Stage, name: str = "sparkapplication-pi", *, other_than: str = "") -> JsonObject:
+async def wait_for_workload(api: Api, name: str = "sparkapplication-pi", *, other_than: str = "") -> JsonObject:
     """Wait until a Workload exists whose uid is not `other_than`."""
 
     async def exists() -> bool:
         try:
-            found = await get_workload(stage.client, stage.namespace, name)
+            found = await get_workload(api.client, api.namespace, name)
         except NotFound:
             return False
         return bool(found["metadata"]["uid"] != other_than)
 
-    await stage.wait_until_true(exists)
-    return await get_workload(stage.client, stage.namespace, name)
+    await api.wait_until_true(exists)
+    return await get_workload(api.client, api.namespace, name)
 
 
-async def wait_for_event(stage: Stage, reason: str) -> JsonObject:
-    async def is_there() -> bool:
-        return reason in await stage.list_event_reasons()
-
-    await stage.wait_until_true(is_there)
-    return next(event for event in await stage.list_objects(EVENTS) if event["reason"] == reason)
-
-
-async def start(stage: Stage) -> JsonObject:
+async def start(api: Api) -> JsonObject:
     """Submit an application, admit it, and start its driver; return its Workload."""
-    await stage.submit(build_queued())
-    workload = await wait_for_workload(stage)
-    await admit(stage.client, workload)
-    await stage.wait_for_state(S.DRIVER_REQUESTED)
-    await stage.set_pod("pi-0-driver", "ready")
-    await stage.wait_for_state(S.RUNNING_HEALTHY)
+    await api.submit(build_queued())
+    workload = await wait_for_workload(api)
+    await admit(api.client, workload)
+    await api.wait_for_state(S.DRIVER_REQUESTED)
+    await api.set_pod("pi-0-driver", "ready")
+    await api.wait_for_state(S.RUNNING_HEALTHY)
     return workload
 
 
-async def is_released(stage: Stage) -> bool:
-    return not (await stage.client.list(WORKLOADS, stage.namespace)).items
+async def is_released(api: Api) -> bool:
+    return not (await api.client.list(WORKLOADS, api.namespace)).items
 
 
-async def test_application_starts_with_its_flavor_after_its_admission(client: KubeClient, stage: Stage) -> None:
+async def test_application_starts_with_its_flavor_after_its_admission(client: KubeClient, api: Api) -> None:
     await install_kueue(client)
-    async with run_controller(client, NAMESPACE, settings=QUEUED):
-        await stage.submit(build_queued())
-        workload = await wait_for_workload(stage)
-        event = await wait_for_event(stage, reasons.KUEUE_ADMISSION_PENDING)
+    async with run_controller(api, settings=QUEUED):
+        await api.submit(build_queued())
+        workload = await wait_for_workload(api)
+        event, *_ = await api.wait_for_events(reasons.KUEUE_ADMISSION_PENDING)
         assert event["type"] == "Normal"
-        assert await stage.list_names(PODS) == []
+        assert await api.list_names(PODS) == []
         await admit(client, workload)
-        await stage.wait_for_state(S.DRIVER_REQUESTED)
-        (driver,) = await stage.list_objects(PODS)
+        await api.wait_for_state(S.DRIVER_REQUESTED)
+        (driver,) = await api.list_objects(PODS)
         assert driver["spec"]["nodeSelector"] == {"pool": "spot"}
-        templates = [text for each in await stage.list_objects(CONFIG_MAPS) for text in each.get("data", {}).values()]
+        templates = [text for each in await api.list_objects(CONFIG_MAPS) for text in each.get("data", {}).values()]
         assert any('"pool": "spot"' in text for text in templates)
-        await wait_for_event(stage, reasons.KUEUE_ADMITTED)
-        await stage.set_pod("pi-0-driver", "succeeded")
-        await stage.wait_for_state(S.RESOURCE_RELEASED)
-        assert await is_released(stage)
+        await api.wait_for_events(reasons.KUEUE_ADMITTED)
+        await api.set_pod("pi-0-driver", "succeeded")
+        await api.wait_for_state(S.RESOURCE_RELEASED)
+        assert await is_released(api)
 
 
-async def test_evicted_application_is_suspended_and_queued_again(client: KubeClient, stage: Stage) -> None:
+async def test_evicted_application_is_suspended_and_queued_again(client: KubeClient, api: Api) -> None:
     await install_kueue(client)
-    async with run_controller(client, NAMESPACE, settings=QUEUED):
-        first = await start(stage)
+    async with run_controller(api, settings=QUEUED):
+        first = await start(api)
         await evict(client, first)
-        second = await wait_for_workload(stage, other_than=first["metadata"]["uid"])
+        second = await wait_for_workload(api, other_than=first["metadata"]["uid"])
         await admit(client, second)
-        again = await stage.wait_for_state(S.DRIVER_REQUESTED)
-        assert await stage.list_names(PODS) == ["pi-1-driver"]
+        again = await api.wait_for_state(S.DRIVER_REQUESTED)
+        assert await api.list_names(PODS) == ["pi-1-driver"]
         records = again["status"]["previousAttemptSummary"]["stateTransitionHistory"].values()
         assert [each["suspendReason"] for each in records if each["currentStateSummary"] == "Suspended"] == [
             "KueueEviction"
         ]
-        await stage.delete()
-        await stage.wait_until(lambda seen: seen is None)
-        assert await is_released(stage)
+        await api.delete()
+        await api.wait_for_deletion()
+        assert await is_released(api)
 
 
-async def create_executor(stage: Stage, phase: str) -> None:
+async def create_executor(api: Api, phase: str) -> None:
     """Create an executor of an earlier application of the same name."""
     labels = {
         "spark.operator/name": "spark-kubernetes-operator",
@@ -173,132 +164,130 @@ async def create_executor(stage: Stage, phase: str) -> None:
         "metadata": {"name": "old-executor", "namespace": NAMESPACE, "labels": labels},
         "spec": {"containers": [{"name": "executor", "image": "spark"}]},
     }
-    await stage.client.create(PODS, executor, NAMESPACE)
-    await stage.client.patch(PODS, "old-executor", NAMESPACE, {"status": {"phase": phase}}, subresource="status")
+    await api.client.create(PODS, executor, NAMESPACE)
+    await api.client.patch(PODS, "old-executor", NAMESPACE, {"status": {"phase": phase}}, subresource="status")
 
 
-async def leave_workload_and_executor(stage: Stage, phase: str) -> JsonObject:
+async def leave_workload_and_executor(api: Api, phase: str) -> JsonObject:
     """Create an executor and the Workload of an earlier application of the same name; return the Workload."""
-    await create_executor(stage, phase)
+    await create_executor(api, phase)
     workload = {
         "apiVersion": WORKLOADS.api_version,
         "kind": "Workload",
         "metadata": {"name": "sparkapplication-pi", "namespace": NAMESPACE},
         "spec": {"queueName": "team-a", "podSets": []},
     }
-    return await stage.client.create(WORKLOADS, workload, NAMESPACE)
+    return await api.client.create(WORKLOADS, workload, NAMESPACE)
 
 
 @pytest.mark.parametrize("phase", ["Succeeded", "Failed"])
 async def test_ended_pod_does_not_keep_the_workload_of_an_earlier_application(
-    client: KubeClient, stage: Stage, phase: str
+    client: KubeClient, api: Api, phase: str
 ) -> None:
     await install_kueue(client)
-    earlier = await leave_workload_and_executor(stage, phase)
-    async with run_controller(client, NAMESPACE, settings=QUEUED):
-        await stage.submit(build_queued())
-        await wait_for_workload(stage, other_than=earlier["metadata"]["uid"])
+    earlier = await leave_workload_and_executor(api, phase)
+    async with run_controller(api, settings=QUEUED):
+        await api.submit(build_queued())
+        await wait_for_workload(api, other_than=earlier["metadata"]["uid"])
 
 
-async def test_application_reports_that_it_waits_for_the_pods_of_an_earlier_one(
-    client: KubeClient, stage: Stage
-) -> None:
+async def test_application_reports_that_it_waits_for_the_pods_of_an_earlier_one(client: KubeClient, api: Api) -> None:
     await install_kueue(client)
-    earlier = await leave_workload_and_executor(stage, "Running")
-    async with run_controller(client, NAMESPACE, settings=QUEUED):
-        await stage.submit(build_queued())
-        event = await wait_for_event(stage, reasons.KUEUE_ADMISSION_PENDING)
+    earlier = await leave_workload_and_executor(api, "Running")
+    async with run_controller(api, settings=QUEUED):
+        await api.submit(build_queued())
+        event, *_ = await api.wait_for_events(reasons.KUEUE_ADMISSION_PENDING)
         assert event["message"] == (
             "The Workload belongs to an earlier resource of the same name. "
             "The Workload is deleted when the pods of the resource have ended."
         )
         await client.delete(PODS, "old-executor", NAMESPACE, grace_seconds=0)
-        await wait_for_workload(stage, other_than=earlier["metadata"]["uid"])
+        await wait_for_workload(api, other_than=earlier["metadata"]["uid"])
 
 
-async def test_waiting_application_that_becomes_unreadable_leaves_the_queue(client: KubeClient, stage: Stage) -> None:
+async def test_waiting_application_that_becomes_unreadable_leaves_the_queue(client: KubeClient, api: Api) -> None:
     await install_kueue(client)
-    await install_newer_definitions(stage)
-    async with run_controller(client, NAMESPACE, settings=QUEUED):
-        await stage.submit(build_queued())
-        await wait_for_workload(stage)
-        await stage.patch(UNKNOWN_MODE)
-        await stage.wait_for_state(S.RESOURCE_RELEASED)
-        assert await is_released(stage)
+    await install_newer_definitions(api)
+    async with run_controller(api, settings=QUEUED):
+        await api.submit(build_queued())
+        await wait_for_workload(api)
+        await api.patch(UNKNOWN_MODE)
+        await api.wait_for_state(S.RESOURCE_RELEASED)
+        assert await is_released(api)
 
 
 async def test_unreadable_application_is_refused_although_its_workload_cannot_be_read(
-    client: KubeClient, stage: Stage
+    client: KubeClient, api: Api
 ) -> None:
-    await install_newer_definitions(stage)
+    await install_newer_definitions(api)
     document = build_queued()
     document["spec"] |= UNKNOWN_MODE["spec"]
-    async with run_controller(client, NAMESPACE, settings=QUEUED):  # the definitions of Kueue are missing
-        await stage.submit(document)
-        await stage.wait_for_state(S.RESOURCE_RELEASED)
+    async with run_controller(api, settings=QUEUED):  # the definitions of Kueue are missing
+        await api.submit(document)
+        await api.wait_for_state(S.RESOURCE_RELEASED)
 
 
 async def test_unreadable_application_keeps_its_workload_while_a_pod_uses_the_quota(
-    client: KubeClient, stage: Stage
+    client: KubeClient, api: Api
 ) -> None:
     await install_kueue(client)
-    await install_newer_definitions(stage)
-    async with run_controller(client, NAMESPACE, settings=QUEUED):
-        await stage.submit(build_queued())
-        await wait_for_workload(stage)
-        await create_executor(stage, "Running")
-        await stage.patch(UNKNOWN_MODE)
-        await stage.wait_for_state(S.RESOURCE_RELEASED)
-        assert not await is_released(stage)
+    await install_newer_definitions(api)
+    async with run_controller(api, settings=QUEUED):
+        await api.submit(build_queued())
+        await wait_for_workload(api)
+        await create_executor(api, "Running")
+        await api.patch(UNKNOWN_MODE)
+        await api.wait_for_state(S.RESOURCE_RELEASED)
+        assert not await is_released(api)
 
 
-async def test_deleted_workload_of_a_waiting_application_is_created_again(client: KubeClient, stage: Stage) -> None:
+async def test_deleted_workload_of_a_waiting_application_is_created_again(client: KubeClient, api: Api) -> None:
     await install_kueue(client)
-    async with run_controller(client, NAMESPACE, settings=QUEUED):
-        await stage.submit(build_queued())
-        first = await wait_for_workload(stage)
+    async with run_controller(api, settings=QUEUED):
+        await api.submit(build_queued())
+        first = await wait_for_workload(api)
         await client.delete(WORKLOADS, first["metadata"]["name"], NAMESPACE)
-        await wait_for_workload(stage, other_than=first["metadata"]["uid"])
-        assert await stage.list_names(PODS) == []
+        await wait_for_workload(api, other_than=first["metadata"]["uid"])
+        assert await api.list_names(PODS) == []
 
 
-async def test_controller_without_kueue_ignores_the_label_and_reports_it(client: KubeClient, stage: Stage) -> None:
+async def test_controller_without_kueue_ignores_the_label_and_reports_it(client: KubeClient, api: Api) -> None:
     await install_kueue(client)
     recording = RecordingClient(client)
-    async with run_controller(recording, NAMESPACE):  # type: ignore[arg-type]
-        await stage.submit(build_queued())
-        await stage.wait_for_state(S.DRIVER_REQUESTED)
-        await wait_for_event(stage, reasons.KUEUE_DISABLED)
+    async with run_controller(api, recording):  # type: ignore[arg-type]
+        await api.submit(build_queued())
+        await api.wait_for_state(S.DRIVER_REQUESTED)
+        await api.wait_for_events(reasons.KUEUE_DISABLED)
     assert PODS in recording.resources
     assert WORKLOADS not in recording.resources
-    assert await is_released(stage)
+    assert await is_released(api)
 
 
-async def test_cluster_without_kueue_reports_it_and_runs_other_applications(client: KubeClient, stage: Stage) -> None:
-    async with run_controller(client, NAMESPACE, settings=QUEUED):
-        await stage.submit(build_queued())
-        event = await wait_for_event(stage, reasons.KUEUE_ADMISSION_REQUEST_FAILED)
+async def test_cluster_without_kueue_reports_it_and_runs_other_applications(client: KubeClient, api: Api) -> None:
+    async with run_controller(api, settings=QUEUED):
+        await api.submit(build_queued())
+        event, *_ = await api.wait_for_events(reasons.KUEUE_ADMISSION_REQUEST_FAILED)
         assert event["type"] == "Warning"
         assert "CustomResourceDefinition" in event["message"]
-        await stage.submit(build_application("other"))
-        await stage.wait_for_state(S.DRIVER_REQUESTED, name="other")
-        await stage.delete()
-        await stage.wait_until(lambda seen: seen is None)
+        await api.submit(build_application("other"))
+        await api.wait_for_state(S.DRIVER_REQUESTED, name="other")
+        await api.delete()
+        await api.wait_for_deletion()
 
 
 async def test_controller_runs_other_applications_while_the_api_cannot_serve_workloads(
-    client: KubeClient, stage: Stage
+    client: KubeClient, api: Api
 ) -> None:
     await install_kueue(client)
-    async with run_controller(BrokenWorkloads(client), NAMESPACE, settings=QUEUED):  # type: ignore[arg-type]
-        await stage.submit(build_queued())
-        await stage.submit(build_application("other"))
-        await stage.wait_for_state(S.DRIVER_REQUESTED, name="other")
-        assert await stage.list_names(PODS) == ["other-0-driver"]
+    async with run_controller(api, BrokenWorkloads(client), settings=QUEUED):  # type: ignore[arg-type]
+        await api.submit(build_queued())
+        await api.submit(build_application("other"))
+        await api.wait_for_state(S.DRIVER_REQUESTED, name="other")
+        assert await api.list_names(PODS) == ["other-0-driver"]
 
 
 @pytest.mark.parametrize("number", range(1, 7))
-async def test_controller_killed_at_any_request_continues(client: KubeClient, stage: Stage, number: int) -> None:
+async def test_controller_killed_at_any_request_continues(client: KubeClient, api: Api, number: int) -> None:
     await install_kueue(client)
     verbs = ("create", "patch", "delete")
     faulty = FaultyClient(client, verbs, number, Killed(), for_good=True)
@@ -312,60 +301,60 @@ async def test_controller_killed_at_any_request_continues(client: KubeClient, st
             await asyncio.sleep(0.05)
 
     kueue = asyncio.create_task(admit_all())
-    await stage.submit(build_queued())
+    await api.submit(build_queued())
     try:
         with suppress(Killed):
-            async with run_controller(faulty, NAMESPACE, settings=QUEUED) as task:  # type: ignore[arg-type]
+            async with run_controller(api, faulty, settings=QUEUED) as task:  # type: ignore[arg-type]
                 await asyncio.wait({task}, timeout=DEADLINE)
         assert faulty.has_struck
-        async with run_controller(client, NAMESPACE, settings=QUEUED):
-            await stage.wait_for_state(S.DRIVER_REQUESTED)
-            await stage.set_pod("pi-0-driver", "succeeded")
-            await stage.wait_for_state(S.RESOURCE_RELEASED)
-            assert await is_released(stage)
+        async with run_controller(api, settings=QUEUED):
+            await api.wait_for_state(S.DRIVER_REQUESTED)
+            await api.set_pod("pi-0-driver", "succeeded")
+            await api.wait_for_state(S.RESOURCE_RELEASED)
+            assert await is_released(api)
     finally:
         kueue.cancel()
         await asyncio.wait({kueue})
 
 
-async def test_cluster_waits_for_its_admission_and_is_suspended_when_evicted(client: KubeClient, stage: Stage) -> None:
+async def test_cluster_waits_for_its_admission_and_is_suspended_when_evicted(client: KubeClient, api: Api) -> None:
     await install_kueue(client)
     name = "sparkcluster-cl"
-    async with run_controller(client, NAMESPACE, settings=QUEUED):
+    async with run_controller(api, settings=QUEUED):
         document = test_clusters.build_cluster(minimum=1, maximum=1)
         document["metadata"]["labels"] = {QUEUE_LABEL: "team-a"}
-        await test_clusters.submit(stage, document)
-        first = await wait_for_workload(stage, name)
-        assert await stage.list_names(STATEFUL_SETS) == []
+        await test_clusters.submit(api, document)
+        first = await wait_for_workload(api, name)
+        assert await api.list_names(STATEFUL_SETS) == []
         await admit(client, first)
-        await test_clusters.wait_for_state(stage, ClusterState.RUNNING_HEALTHY)
-        sets = await stage.list_objects(STATEFUL_SETS)
+        await test_clusters.wait_for_state(api, ClusterState.RUNNING_HEALTHY)
+        sets = await api.list_objects(STATEFUL_SETS)
         assert [each["spec"]["template"]["spec"]["nodeSelector"] for each in sets] == [{"pool": "spot"}] * 2
         await evict(client, first)
-        second = await wait_for_workload(stage, name, other_than=first["metadata"]["uid"])
-        assert await stage.list_names(STATEFUL_SETS) == []
+        second = await wait_for_workload(api, name, other_than=first["metadata"]["uid"])
+        assert await api.list_names(STATEFUL_SETS) == []
         await admit(client, second)
-        await test_clusters.wait_for_state(stage, ClusterState.RUNNING_HEALTHY)
+        await test_clusters.wait_for_state(api, ClusterState.RUNNING_HEALTHY)
 
 
 async def test_admission_does_not_overwrite_the_edit_of_a_cluster_whose_state_was_not_written(
-    client: KubeClient, stage: Stage
+    client: KubeClient, api: Api
 ) -> None:
     await install_kueue(client)
-    async with run_controller(client, NAMESPACE, settings=QUEUED):
+    async with run_controller(api, settings=QUEUED):
         document = test_clusters.build_cluster(minimum=1, maximum=1)
         document["metadata"]["labels"] = {QUEUE_LABEL: "team-a"}
-        await test_clusters.submit(stage, document)
-        await admit(client, await wait_for_workload(stage, "sparkcluster-cl"))
-        await test_clusters.wait_for_state(stage, ClusterState.RUNNING_HEALTHY)
+        await test_clusters.submit(api, document)
+        await admit(client, await wait_for_workload(api, "sparkcluster-cl"))
+        await test_clusters.wait_for_state(api, ClusterState.RUNNING_HEALTHY)
     template = {"spec": {"nodeSelector": {"pool": "large"}}}
     edit = {"spec": {"workerSpec": {"statefulSetSpec": {"template": template}}}}
     await client.patch(SPARK_CLUSTERS, "cl", NAMESPACE, {"status": None}, subresource="status")
     await client.patch(SPARK_CLUSTERS, "cl", NAMESPACE, edit)
-    async with run_controller(client, NAMESPACE, settings=QUEUED):
-        released = await test_clusters.wait_for_state(stage, ClusterState.RESOURCE_RELEASED)
+    async with run_controller(api, settings=QUEUED):
+        released = await test_clusters.wait_for_state(api, ClusterState.RESOURCE_RELEASED)
     history = released["status"]["stateTransitionHistory"].values()
     (message,) = [each["message"] for each in history if each["currentStateSummary"] == ClusterState.SCHEDULING_FAILURE]
     assert "pool=spot for the worker pods, which already have pool=large" in message
-    assert await stage.list_names(STATEFUL_SETS) == []
-    assert await is_released(stage)
+    assert await api.list_names(STATEFUL_SETS) == []
+    assert await is_released(api)

@@ -30,7 +30,7 @@ from airflow_provider_spark_operator.reconcile.loop.informer import Caches, Info
 from airflow_provider_spark_operator.reconcile.objects.cache import ObjectKey
 from airflow_provider_spark_operator.reconcile.objects.scope import NamedNamespaces
 from tests.local_api import NAMESPACE
-from tests.reconcile.stage import DEADLINE, build_error
+from tests.reconcile.harness import DEADLINE, build_error
 
 CLUSTER = {"metadata": {"namespace": NAMESPACE, "name": "cl", "uid": "1", "resourceVersion": "1"}}
 KINDS = pytest.mark.parametrize("kind", [SPARK_APPLICATIONS, PODS, SPARK_CLUSTERS], ids=lambda kind: kind.plural)

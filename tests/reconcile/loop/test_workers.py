@@ -5,7 +5,7 @@ from contextlib import asynccontextmanager
 from airflow_provider_spark_operator.reconcile.loop.queue import WorkQueue
 from airflow_provider_spark_operator.reconcile.loop.workers import Workers
 from airflow_provider_spark_operator.reconcile.objects.cache import ObjectKey
-from tests.reconcile.stage import DEADLINE
+from tests.reconcile.harness import DEADLINE
 
 
 class Reconciles:

@@ -15,7 +15,7 @@ from airflow_provider_spark_operator.reconcile.loop.workload_watch import Worklo
 from airflow_provider_spark_operator.reconcile.objects.cache import ObjectCache, ObjectKey
 from tests.core.kueue.workloads import build_condition
 from tests.local_api import NAMESPACE
-from tests.reconcile.stage import DEADLINE
+from tests.reconcile.harness import DEADLINE
 
 KEY = ObjectKey(NAMESPACE, "sparkapplication-pi")
 PI = ObjectKey(NAMESPACE, "pi")

@@ -7,7 +7,7 @@ from airflow_provider_spark_operator.core.kubernetes.problems import InvalidReso
 from airflow_provider_spark_operator.core.models.parse import parse_application
 from airflow_provider_spark_operator.reconcile.objects import parser
 from airflow_provider_spark_operator.reconcile.objects.parser import ApplicationParser
-from tests.reconcile.stage import build_application
+from tests.reconcile.harness import build_application
 
 
 def build_resource(name: str = "pi", generation: int | None = 1, uid: str = "u", **spec: Any) -> JsonObject:

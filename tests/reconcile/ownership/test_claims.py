@@ -29,18 +29,17 @@ from airflow_provider_spark_operator.reconcile.serving.metrics import Metrics
 from airflow_provider_spark_operator.reconcile.settings.settings import ControllerSettings, TakeoverSettings
 from tests.core.kubernetes.test_ownership import build_entry, build_resource
 from tests.local_api import NAMESPACE
-from tests.reconcile.reconcilers.test_clusters import build_cluster
-from tests.reconcile.reconcilers.test_clusters import wait_for_state as until_cluster
-from tests.reconcile.stage import (
+from tests.reconcile.harness import (
     QUICK,
+    Api,
     FaultyClient,
-    Stage,
     build_application,
     get_value,
     history_of,
-    play_drivers,
     run_in_background,
 )
+from tests.reconcile.reconcilers.test_clusters import build_cluster
+from tests.reconcile.reconcilers.test_clusters import wait_for_state as until_cluster
 from tests.reconcile.test_controller import UP_TO_RUNNING
 
 State = ApplicationState
@@ -62,7 +61,7 @@ class Rival:
 @asynccontextmanager
 async def run_rival(
     kubeconfig: JsonObject,
-    stage: Stage,
+    api: Api,
     lease: LeaseReference | None,
     settings: ControllerSettings = QUICK,
     *,
@@ -79,63 +78,58 @@ async def run_rival(
     name = manager if lease is None else lease.field_manager
     async with await open_client(access, gate=gate, field_manager=name) as client:
         metrics = Metrics()
-        scope = NamedNamespaces((stage.namespace,))
+        scope = NamedNamespaces((api.namespace,))
         controller = Controller(client, scope, settings, metrics=metrics, lease=lease)
         async with run_in_background(controller):
             yield Rival(controller, metrics, writes)
 
 
 @asynccontextmanager
-async def hold_lease(stage: Stage, lease: LeaseReference) -> AsyncIterator[None]:
+async def hold_lease(api: Api, lease: LeaseReference) -> AsyncIterator[None]:
     """Hold a lease while the body runs."""
-    async with elect(Elector(stage.client, lease, "pod-1", TERMS)) as leadership:
+    async with elect(Elector(api.client, lease, "pod-1", TERMS)) as leadership:
         await leadership.wait_until_gained()
         yield
 
 
-async def list_messages(stage: Stage, reason: str) -> list[str]:
-    return [event["message"] for event in await stage.list_objects(EVENTS) if event["reason"] == reason]
+async def list_messages(api: Api, reason: str) -> list[str]:
+    return [event["message"] for event in await api.list_events(reason)]
 
 
-async def wait_until_left_alone(stage: Stage, rival: Rival, kind: str = KIND) -> str:
+async def wait_until_left_alone(api: Api, rival: Rival, kind: str = KIND) -> str:
     """Wait until one resource is left alone; return the message of its Event."""
-
-    async def is_recorded() -> bool:
-        return bool(await list_messages(stage, "DrivenByAnother"))
-
-    await stage.wait_until_true(is_recorded)
+    (event,) = await api.wait_for_events("DrivenByAnother")
     assert get_value(rival.metrics, "left_alone", kind=kind) == 1
     assert rival.writes == []
-    (message,) = await list_messages(stage, "DrivenByAnother")
-    return message
+    return str(event["message"])
 
 
 @asynccontextmanager
-async def leave_claimed(kubeconfig: JsonObject, stage: Stage) -> AsyncIterator[None]:
+async def leave_claimed(kubeconfig: JsonObject, api: Api) -> AsyncIterator[None]:
     """Run an application with the controller THEIRS until it is running; the driver keeps running."""
-    async with play_drivers(stage, "run"):
-        async with run_rival(kubeconfig, stage, THEIRS):
-            await stage.submit(build_application())
-            await stage.wait_for_state(State.RUNNING_HEALTHY)
+    async with api.play_drivers("run"):
+        async with run_rival(kubeconfig, api, THEIRS):
+            await api.submit(build_application())
+            await api.wait_for_state(State.RUNNING_HEALTHY)
         yield
 
 
 @asynccontextmanager
-async def leave_running(kubeconfig: JsonObject, stage: Stage, manager: str) -> AsyncIterator[None]:
+async def leave_running(kubeconfig: JsonObject, api: Api, manager: str) -> AsyncIterator[None]:
     """Run an application with another controller until it is running. The driver keeps running while the body runs."""
-    async with play_drivers(stage, "run"):
-        async with run_rival(kubeconfig, stage, None, manager=manager):
-            await stage.submit(build_application())
-            await stage.wait_for_state(State.RUNNING_HEALTHY)
+    async with api.play_drivers("run"):
+        async with run_rival(kubeconfig, api, None, manager=manager):
+            await api.submit(build_application())
+            await api.wait_for_state(State.RUNNING_HEALTHY)
         yield
 
 
 async def test_resource_of_the_apache_operator_without_a_lease_is_left_alone(
-    kubeconfig: JsonObject, stage: Stage, caplog: pytest.LogCaptureFixture
+    kubeconfig: JsonObject, api: Api, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async with leave_running(kubeconfig, stage, APACHE), run_rival(kubeconfig, stage, OURS) as ours:
-        await stage.set_pod("pi-0-driver", "succeeded")
-        message = await wait_until_left_alone(stage, ours)
+    async with leave_running(kubeconfig, api, APACHE), run_rival(kubeconfig, api, OURS) as ours:
+        await api.set_pod("pi-0-driver", "succeeded")
+        message = await wait_until_left_alone(api, ours)
         assert message == (
             "left alone: the Apache operator managed this resource last, and no Lease shows whether it is still "
             "running. Stop that controller, then set takeOver: true or start this controller with --take-over"
@@ -145,61 +139,59 @@ async def test_resource_of_the_apache_operator_without_a_lease_is_left_alone(
     assert (warning.getMessage(), warning.__dict__["application"]) == (message, "jobs/pi")
 
 
-async def test_new_application_runs_although_another_is_left_alone(kubeconfig: JsonObject, stage: Stage) -> None:
+async def test_new_application_runs_although_another_is_left_alone(kubeconfig: JsonObject, api: Api) -> None:
     async with (
-        leave_running(kubeconfig, stage, APACHE),
-        run_rival(kubeconfig, stage, OURS) as ours,
+        leave_running(kubeconfig, api, APACHE),
+        run_rival(kubeconfig, api, OURS) as ours,
     ):
-        await stage.submit(build_application("new"))
-        await stage.wait_for_state(State.DRIVER_REQUESTED, name="new")
+        await api.submit(build_application("new"))
+        await api.wait_for_state(State.DRIVER_REQUESTED, name="new")
         assert get_value(ours.metrics, "left_alone", kind=KIND) in (0, 1)
 
 
-async def test_takeover_from_the_apache_operator_and_return(kubeconfig: JsonObject, stage: Stage) -> None:
+async def test_takeover_from_the_apache_operator_and_return(kubeconfig: JsonObject, api: Api) -> None:
     # The controller takes over while the drivers are running. Later, the other controller continues.
-    async with play_drivers(stage, "run"):
-        async with run_rival(kubeconfig, stage, None, manager=APACHE):
-            await stage.submit(build_application("first"))
-            await stage.submit(build_application("second"))
+    async with api.play_drivers("run"):
+        async with run_rival(kubeconfig, api, None, manager=APACHE):
+            await api.submit(build_application("first"))
+            await api.submit(build_application("second"))
             for name in ("first", "second"):
-                await stage.wait_for_state(State.RUNNING_HEALTHY, name=name)
-        async with run_rival(kubeconfig, stage, OURS, TAKE_OVER) as ours:
-            await stage.set_pod("first-0-driver", "succeeded")
-            ended = await stage.wait_for_state(State.RESOURCE_RELEASED, name="first")
-            await stage.submit(build_application("third"))
-            await stage.wait_for_state(State.RUNNING_HEALTHY, name="third")
+                await api.wait_for_state(State.RUNNING_HEALTHY, name=name)
+        async with run_rival(kubeconfig, api, OURS, TAKE_OVER) as ours:
+            await api.set_pod("first-0-driver", "succeeded")
+            ended = await api.wait_for_state(State.RESOURCE_RELEASED, name="first")
+            await api.submit(build_application("third"))
+            await api.wait_for_state(State.RUNNING_HEALTHY, name="third")
         assert "patch sparkapplications/status.spark.apache.org" in ours.writes
-        assert await list_messages(stage, "TakenOver") == 2 * ["taken over from the Apache operator"]
-        async with run_rival(kubeconfig, stage, None, manager=APACHE):
+        assert await list_messages(api, "TakenOver") == 2 * ["taken over from the Apache operator"]
+        async with run_rival(kubeconfig, api, None, manager=APACHE):
             for name in ("second", "third"):
-                await stage.set_pod(f"{name}-0-driver", "succeeded")
-                await stage.wait_for_state(State.RESOURCE_RELEASED, name=name)
+                await api.set_pod(f"{name}-0-driver", "succeeded")
+                await api.wait_for_state(State.RESOURCE_RELEASED, name=name)
             for name in ("first", "second", "third"):
-                await stage.delete(name)
-                await stage.wait_until(lambda seen: seen is None, name)
+                await api.delete(name)
+                await api.wait_until(lambda seen: seen is None, name)
     assert history_of(ended) == [*UP_TO_RUNNING, "Succeeded", "ResourceReleased"]
-    assert [len(uids) for uids in stage.drivers.values()] == [1, 1, 1]
+    assert [len(uids) for uids in api.drivers.values()] == [1, 1, 1]
 
 
-async def test_takeover_can_be_enabled_at_run_time(kubeconfig: JsonObject, stage: Stage) -> None:
+async def test_takeover_can_be_enabled_at_run_time(kubeconfig: JsonObject, api: Api) -> None:
     async with (
-        leave_running(kubeconfig, stage, APACHE),
-        run_rival(kubeconfig, stage, OURS) as ours,
+        leave_running(kubeconfig, api, APACHE),
+        run_rival(kubeconfig, api, OURS) as ours,
     ):
-        await stage.set_pod("pi-0-driver", "succeeded")
-        await wait_until_left_alone(stage, ours)
-        ours.controller.apply(TAKE_OVER, NamedNamespaces((stage.namespace,)))
-        await stage.patch({"metadata": {"labels": {"look": "again"}}})
-        await stage.wait_for_state(State.RESOURCE_RELEASED)
+        await api.set_pod("pi-0-driver", "succeeded")
+        await wait_until_left_alone(api, ours)
+        ours.controller.apply(TAKE_OVER, NamedNamespaces((api.namespace,)))
+        await api.patch({"metadata": {"labels": {"look": "again"}}})
+        await api.wait_for_state(State.RESOURCE_RELEASED)
         assert get_value(ours.metrics, "left_alone", kind=KIND) == 0
 
 
-async def test_resource_of_a_controller_that_holds_its_lease_is_left_alone(
-    kubeconfig: JsonObject, stage: Stage
-) -> None:
-    async with hold_lease(stage, THEIRS), leave_claimed(kubeconfig, stage), run_rival(kubeconfig, stage, OURS) as ours:
-        await stage.set_pod("pi-0-driver", "succeeded")
-        message = await wait_until_left_alone(stage, ours)
+async def test_resource_of_a_controller_that_holds_its_lease_is_left_alone(kubeconfig: JsonObject, api: Api) -> None:
+    async with hold_lease(api, THEIRS), leave_claimed(kubeconfig, api), run_rival(kubeconfig, api, OURS) as ours:
+        await api.set_pod("pi-0-driver", "succeeded")
+        message = await wait_until_left_alone(api, ours)
     assert message == (
         "left alone: the controller with the Lease jobs/theirs manages this resource: pod-1 holds the Lease "
         "jobs/theirs. Stop that controller; this controller then takes over. If the Lease stays held, set takeOver: "
@@ -209,141 +201,139 @@ async def test_resource_of_a_controller_that_holds_its_lease_is_left_alone(
 
 @pytest.mark.parametrize("is_released", [True, False], ids=["released Lease", "no Lease"])
 async def test_claim_without_a_process_that_holds_the_lease_counts_as_none(
-    kubeconfig: JsonObject, stage: Stage, is_released: bool
+    kubeconfig: JsonObject, api: Api, is_released: bool
 ) -> None:
-    async with leave_claimed(kubeconfig, stage):
+    async with leave_claimed(kubeconfig, api):
         if is_released:
-            async with hold_lease(stage, THEIRS):
+            async with hold_lease(api, THEIRS):
                 pass
-        async with run_rival(kubeconfig, stage, OURS):
-            await stage.set_pod("pi-0-driver", "succeeded")
-            ended = await stage.wait_for_state(State.RESOURCE_RELEASED)
+        async with run_rival(kubeconfig, api, OURS):
+            await api.set_pod("pi-0-driver", "succeeded")
+            ended = await api.wait_for_state(State.RESOURCE_RELEASED)
     assert find_owner(ended) == str(OURS)
-    assert await list_messages(stage, "TakenOver") == ["taken over from the controller with the Lease jobs/theirs"]
+    assert await list_messages(api, "TakenOver") == ["taken over from the controller with the Lease jobs/theirs"]
 
 
 async def test_restored_application_is_managed_although_its_copy_names_running_controllers(
-    kubeconfig: JsonObject, stage: Stage
+    kubeconfig: JsonObject, api: Api
 ) -> None:
     # A backup tool restores annotations, finalizer, status and managed fields, and a dashboard writes a label. The
     # API server gives the copy another uid.
-    async with hold_lease(stage, THEIRS), leave_claimed(kubeconfig, stage):
-        original = await stage.client.get(SPARK_APPLICATIONS, "pi", stage.namespace)
-        await stage.patch({"metadata": {"finalizers": None}})
-        await stage.delete()
-        await stage.wait_until(lambda seen: seen is None)
-        await restore(kubeconfig, stage, original)
+    async with hold_lease(api, THEIRS), leave_claimed(kubeconfig, api):
+        original = await api.client.get(SPARK_APPLICATIONS, "pi", api.namespace)
+        await api.patch({"metadata": {"finalizers": None}})
+        await api.delete()
+        await api.wait_for_deletion()
+        await restore(kubeconfig, api, original)
         async with await open_client(
             ClusterAccess(kubeconfig_document=kubeconfig), field_manager="dashboard"
         ) as dashboard:
             patch = {"metadata": {"labels": {"seen-by": "dashboard"}}}
-            await dashboard.patch(SPARK_APPLICATIONS, "pi", stage.namespace, patch)
-        async with run_rival(kubeconfig, stage, OURS):
-            restored = await stage.wait_until(
+            await dashboard.patch(SPARK_APPLICATIONS, "pi", api.namespace, patch)
+        async with run_rival(kubeconfig, api, OURS):
+            restored = await api.wait_until(
                 lambda seen: seen is not None and str(OURS) in str(seen["metadata"]["annotations"])
             )
-            await stage.delete()
-            await stage.wait_until(lambda seen: seen is None)
+            await api.delete()
+            await api.wait_for_deletion()
     assert restored is not None
     assert restored["metadata"]["uid"] != original["metadata"]["uid"]
-    assert await list_messages(stage, "DrivenByAnother") == []
+    assert await list_messages(api, "DrivenByAnother") == []
 
 
-async def restore(kubeconfig: JsonObject, stage: Stage, original: JsonObject) -> None:
+async def restore(kubeconfig: JsonObject, api: Api, original: JsonObject) -> None:
     """Create a resource again as a backup tool does, with its status and its managed fields."""
     kept = {key: value for key, value in original["metadata"].items() if key not in ("uid", "resourceVersion")}
     access = ClusterAccess(kubeconfig_document=kubeconfig)
     async with await open_client(access, field_manager="velero-server") as velero:
-        await velero.create(SPARK_APPLICATIONS, {**original, "metadata": kept}, stage.namespace)
+        await velero.create(SPARK_APPLICATIONS, {**original, "metadata": kept}, api.namespace)
         status = {"status": original["status"]}
-        await velero.patch(SPARK_APPLICATIONS, "pi", stage.namespace, status, subresource="status")
+        await velero.patch(SPARK_APPLICATIONS, "pi", api.namespace, status, subresource="status")
 
 
-async def test_configured_lease_shows_whether_the_apache_operator_is_running(
-    kubeconfig: JsonObject, stage: Stage
-) -> None:
-    lease = LeaseReference(stage.namespace, "spark-operator-lease")
+async def test_configured_lease_shows_whether_the_apache_operator_is_running(kubeconfig: JsonObject, api: Api) -> None:
+    lease = LeaseReference(api.namespace, "spark-operator-lease")
     settings = replace(QUICK, takeover=TakeoverSettings(lease=lease))
-    async with leave_running(kubeconfig, stage, APACHE):
-        async with hold_lease(stage, lease), run_rival(kubeconfig, stage, OURS, settings) as ours:
-            await stage.set_pod("pi-0-driver", "succeeded")
-            assert "pod-1 holds the Lease jobs/spark-operator-lease" in await wait_until_left_alone(stage, ours)
-        async with run_rival(kubeconfig, stage, OURS, settings):
-            await stage.wait_for_state(State.RESOURCE_RELEASED)
+    async with leave_running(kubeconfig, api, APACHE):
+        async with hold_lease(api, lease), run_rival(kubeconfig, api, OURS, settings) as ours:
+            await api.set_pod("pi-0-driver", "succeeded")
+            assert "pod-1 holds the Lease jobs/spark-operator-lease" in await wait_until_left_alone(api, ours)
+        async with run_rival(kubeconfig, api, OURS, settings):
+            await api.wait_for_state(State.RESOURCE_RELEASED)
 
 
-async def test_controller_continues_its_own_resources_after_a_restart(kubeconfig: JsonObject, stage: Stage) -> None:
-    async with play_drivers(stage, "run"):
-        async with run_rival(kubeconfig, stage, OURS):
-            await stage.submit(build_application())
-            await stage.wait_for_state(State.RUNNING_HEALTHY)
-        async with run_rival(kubeconfig, stage, OURS):
-            await stage.set_pod("pi-0-driver", "succeeded")
-            await stage.wait_for_state(State.RESOURCE_RELEASED)
-    assert await list_messages(stage, "TakenOver") == []
+async def test_controller_continues_its_own_resources_after_a_restart(kubeconfig: JsonObject, api: Api) -> None:
+    async with api.play_drivers("run"):
+        async with run_rival(kubeconfig, api, OURS):
+            await api.submit(build_application())
+            await api.wait_for_state(State.RUNNING_HEALTHY)
+        async with run_rival(kubeconfig, api, OURS):
+            await api.set_pod("pi-0-driver", "succeeded")
+            await api.wait_for_state(State.RESOURCE_RELEASED)
+    assert await list_messages(api, "TakenOver") == []
 
 
-async def test_each_new_application_is_managed_by_one_of_two_controllers(kubeconfig: JsonObject, stage: Stage) -> None:
-    leases = [LeaseReference(stage.namespace, name) for name in ("one", "two")]
+async def test_each_new_application_is_managed_by_one_of_two_controllers(kubeconfig: JsonObject, api: Api) -> None:
+    leases = [LeaseReference(api.namespace, name) for name in ("one", "two")]
     names = [f"pi-{number}" for number in range(6)]
     async with (
-        hold_lease(stage, leases[0]),
-        hold_lease(stage, leases[1]),
-        run_rival(kubeconfig, stage, leases[0]),
-        run_rival(kubeconfig, stage, leases[1]),
-        play_drivers(stage, "run"),
+        hold_lease(api, leases[0]),
+        hold_lease(api, leases[1]),
+        run_rival(kubeconfig, api, leases[0]),
+        run_rival(kubeconfig, api, leases[1]),
+        api.play_drivers("run"),
     ):
         for name in names:
-            await stage.submit(build_application(name))
+            await api.submit(build_application(name))
         for name in names:
-            await stage.wait_for_state(State.RUNNING_HEALTHY, name=name)
-            await stage.set_pod(f"{name}-0-driver", "succeeded")
-        ended = [await stage.wait_for_state(State.RESOURCE_RELEASED, name=name) for name in names]
+            await api.wait_for_state(State.RUNNING_HEALTHY, name=name)
+            await api.set_pod(f"{name}-0-driver", "succeeded")
+        ended = [await api.wait_for_state(State.RESOURCE_RELEASED, name=name) for name in names]
     for document in ended:
         assert history_of(document) == [*UP_TO_RUNNING, "Succeeded", "ResourceReleased"]
-        live = await stage.client.get(SPARK_APPLICATIONS, document["metadata"]["name"], stage.namespace)
+        live = await api.client.get(SPARK_APPLICATIONS, document["metadata"]["name"], api.namespace)
         writers = {entry["manager"] for entry in live["metadata"]["managedFields"] if entry.get("subresource")}
         assert len(writers) == 1, writers
-    assert [len(uids) for uids in stage.drivers.values()] == [1] * len(names)
+    assert [len(uids) for uids in api.drivers.values()] == [1] * len(names)
 
 
-async def test_controller_releases_a_resource_that_another_has_claimed(kubeconfig: JsonObject, stage: Stage) -> None:
+async def test_controller_releases_a_resource_that_another_has_claimed(kubeconfig: JsonObject, api: Api) -> None:
     async with (
-        play_drivers(stage, "run"),
-        run_rival(kubeconfig, stage, OURS) as ours,
-        hold_lease(stage, THEIRS),
+        api.play_drivers("run"),
+        run_rival(kubeconfig, api, OURS) as ours,
+        hold_lease(api, THEIRS),
     ):
-        await stage.submit(build_application())
-        running = await stage.wait_for_state(State.RUNNING_HEALTHY)
+        await api.submit(build_application())
+        running = await api.wait_for_state(State.RUNNING_HEALTHY)
         claim = f"{THEIRS} {running['metadata']['uid']}"
-        await stage.patch({"metadata": {"annotations": {ANNOTATION_CLAIM: claim}}})
-        await stage.set_pod("pi-0-driver", "succeeded")
+        await api.patch({"metadata": {"annotations": {ANNOTATION_CLAIM: claim}}})
+        await api.set_pod("pi-0-driver", "succeeded")
 
         async def is_left_alone() -> bool:
             return get_value(ours.metrics, "left_alone", kind=KIND) == 1
 
-        await stage.wait_until_true(is_left_alone)
-    assert "pod-1 holds the Lease jobs/theirs" in (await list_messages(stage, "DrivenByAnother"))[0]
+        await api.wait_until_true(is_left_alone)
+    assert "pod-1 holds the Lease jobs/theirs" in (await list_messages(api, "DrivenByAnother"))[0]
 
 
-async def test_cluster_of_another_controller_is_left_alone(kubeconfig: JsonObject, stage: Stage) -> None:
-    async with run_rival(kubeconfig, stage, None, manager=APACHE):
-        await stage.client.create(SPARK_CLUSTERS, build_cluster(), stage.namespace)
-        await until_cluster(stage, ClusterState.RUNNING_HEALTHY)
-    async with run_rival(kubeconfig, stage, OURS) as ours:
-        await stage.client.delete(SPARK_CLUSTERS, "cl", stage.namespace)
-        await wait_until_left_alone(stage, ours, SPARK_CLUSTERS.kind)
+async def test_cluster_of_another_controller_is_left_alone(kubeconfig: JsonObject, api: Api) -> None:
+    async with run_rival(kubeconfig, api, None, manager=APACHE):
+        await api.client.create(SPARK_CLUSTERS, build_cluster(), api.namespace)
+        await until_cluster(api, ClusterState.RUNNING_HEALTHY)
+    async with run_rival(kubeconfig, api, OURS) as ours:
+        await api.client.delete(SPARK_CLUSTERS, "cl", api.namespace)
+        await wait_until_left_alone(api, ours, SPARK_CLUSTERS.kind)
 
 
-async def test_edit_of_a_cluster_of_another_controller_is_not_reported(kubeconfig: JsonObject, stage: Stage) -> None:
-    async with run_rival(kubeconfig, stage, None, manager=APACHE):
-        await stage.client.create(SPARK_CLUSTERS, build_cluster(), stage.namespace)
-        await until_cluster(stage, ClusterState.RUNNING_HEALTHY)
+async def test_edit_of_a_cluster_of_another_controller_is_not_reported(kubeconfig: JsonObject, api: Api) -> None:
+    async with run_rival(kubeconfig, api, None, manager=APACHE):
+        await api.client.create(SPARK_CLUSTERS, build_cluster(), api.namespace)
+        await until_cluster(api, ClusterState.RUNNING_HEALTHY)
     patch = {"spec": {"sparkConf": {"spark.executor.cores": "2"}}}
-    await stage.client.patch(SPARK_CLUSTERS, "cl", stage.namespace, patch)
-    async with run_rival(kubeconfig, stage, OURS) as ours:
-        await wait_until_left_alone(stage, ours, SPARK_CLUSTERS.kind)
-        assert await list_messages(stage, "SpecChangeIgnored") == []
+    await api.client.patch(SPARK_CLUSTERS, "cl", api.namespace, patch)
+    async with run_rival(kubeconfig, api, OURS) as ours:
+        await wait_until_left_alone(api, ours, SPARK_CLUSTERS.kind)
+        assert await list_messages(api, "SpecChangeIgnored") == []
 
 
 def build_claims(client: Any, settings: TakeoverSettings) -> Claims:
@@ -351,30 +341,28 @@ def build_claims(client: Any, settings: TakeoverSettings) -> Claims:
     return Claims(client, OURS, APPLICATION, settings, recorder, lambda: datetime.now(UTC))
 
 
-async def test_unreadable_lease_is_reported_with_the_missing_permission(stage: Stage) -> None:
+async def test_unreadable_lease_is_reported_with_the_missing_permission(api: Api) -> None:
     message = 'leases.coordination.k8s.io "theirs" is forbidden: User "we" cannot get resource "leases"'
     refused = Forbidden(403, "Forbidden", message, "get", "leases.coordination.k8s.io", "jobs", "theirs")
-    claims = build_claims(FaultyClient(stage.client, ("get",), 1, refused, after=False), TakeoverSettings())
+    claims = build_claims(FaultyClient(api.client, ("get",), 1, refused, after=False), TakeoverSettings())
     with pytest.raises(ManagedElsewhere) as objection:
         await claims.require_claimable(build_resource(claim="jobs/theirs u1"))
     assert str(objection.value).startswith("could not check whether the controller with the Lease jobs/theirs is still")
     assert str(objection.value).endswith('grant the verb "get" on leases.coordination.k8s.io in namespace jobs')
 
 
-async def test_missing_lease_of_the_setting_is_reported(stage: Stage) -> None:
-    claims = build_claims(stage.client, TakeoverSettings(lease=THEIRS))
+async def test_missing_lease_of_the_setting_is_reported(api: Api) -> None:
+    claims = build_claims(api.client, TakeoverSettings(lease=THEIRS))
     with pytest.raises(ManagedElsewhere, match="the Lease jobs/theirs, which the setting otherControllerLease names, "):
         await claims.require_claimable(build_resource(build_entry(APACHE)))
 
 
-async def test_controllers_that_share_a_lease_do_not_exclude_each_other(stage: Stage) -> None:
-    await build_claims(stage.client, TakeoverSettings(lease=OURS)).require_claimable(
-        build_resource(build_entry(APACHE))
-    )
+async def test_controllers_that_share_a_lease_do_not_exclude_each_other(api: Api) -> None:
+    await build_claims(api.client, TakeoverSettings(lease=OURS)).require_claimable(build_resource(build_entry(APACHE)))
 
 
-async def test_controllers_that_both_take_over_pause(stage: Stage) -> None:
-    claims = build_claims(stage.client, TakeoverSettings(take_over=True))
+async def test_controllers_that_both_take_over_pause(api: Api) -> None:
+    claims = build_claims(api.client, TakeoverSettings(take_over=True))
     resource = build_resource(claim="jobs/theirs u1")
     await claims.require_claimable(resource)
     claims.confirm(resource)

@@ -22,18 +22,18 @@ from airflow_provider_spark_operator.reconcile.ownership.election import (
     create_identity,
     elect,
 )
-from tests.reconcile.stage import DEADLINE, Stage, build_application, build_error
+from tests.reconcile.harness import DEADLINE, Api, build_application, build_error
 
 HOURS = LeaseTerms(duration=7200, renew_deadline=3600, retry=0.05)
 QUICK = LeaseTerms(duration=1, renew_deadline=0.6, retry=0.05)
 
 
-def build_elector(stage: Stage, identity: str, client: Any = None, terms: LeaseTerms = QUICK) -> Elector:
-    return Elector(client or stage.client, LeaseReference(stage.namespace, "lease"), identity, terms)
+def build_elector(api: Api, identity: str, client: Any = None, terms: LeaseTerms = QUICK) -> Elector:
+    return Elector(client or api.client, LeaseReference(api.namespace, "lease"), identity, terms)
 
 
-async def read_lease(stage: Stage) -> Tenure:
-    return read_tenure(await stage.client.get(LEASES, "lease", stage.namespace))
+async def read_lease(api: Api) -> Tenure:
+    return read_tenure(await api.client.get(LEASES, "lease", api.namespace))
 
 
 @asynccontextmanager
@@ -91,44 +91,44 @@ class Slow:
         return answer
 
 
-async def test_one_of_two_candidates_becomes_the_leader(stage: Stage) -> None:
-    async with lead(build_elector(stage, "one")) as first, elect(build_elector(stage, "two")) as second:
-        since = await read_lease(stage)
+async def test_one_of_two_candidates_becomes_the_leader(api: Api) -> None:
+    async with lead(build_elector(api, "one")) as first, elect(build_elector(api, "two")) as second:
+        since = await read_lease(api)
 
         async def has_been_renewed() -> bool:
-            return (await read_lease(stage)).renewed != since.renewed
+            return (await read_lease(api)).renewed != since.renewed
 
-        await stage.wait_until_true(has_been_renewed)
+        await api.wait_until_true(has_been_renewed)
         assert (first.is_held, second.is_held) == (True, False)
-        assert (await read_lease(stage)).holder == "one"
+        assert (await read_lease(api)).holder == "one"
 
 
-async def test_shutdown_of_the_leader_releases_the_lease(stage: Stage) -> None:
+async def test_shutdown_of_the_leader_releases_the_lease(api: Api) -> None:
     long_terms = LeaseTerms(duration=3600, renew_deadline=1800, retry=0.05)
     async with AsyncExitStack() as first:
-        await first.enter_async_context(lead(build_elector(stage, "one", terms=long_terms)))
-        async with elect(build_elector(stage, "two", terms=long_terms)) as second:
+        await first.enter_async_context(lead(build_elector(api, "one", terms=long_terms)))
+        async with elect(build_elector(api, "two", terms=long_terms)) as second:
             await first.aclose()
             async with asyncio.timeout(DEADLINE):
                 await second.wait_until_gained()
-    assert (await read_lease(stage)).holder == ""
+    assert (await read_lease(api)).holder == ""
 
 
-async def test_expired_lease_is_taken(stage: Stage) -> None:
-    first = build_elector(stage, "gone")
+async def test_expired_lease_is_taken(api: Api) -> None:
+    first = build_elector(api, "gone")
     task = asyncio.create_task(first.run())
     async with asyncio.timeout(DEADLINE):
         await first.leadership.wait_until_gained()
     task.cancel()
     await asyncio.wait([task])
-    async with lead(build_elector(stage, "next")):
+    async with lead(build_elector(api, "next")):
         pass
-    assert (await read_lease(stage)).transitions == 1
+    assert (await read_lease(api)).transitions == 1
 
 
-async def test_leader_without_a_connection_stops_before_the_next_one_starts(stage: Stage) -> None:
-    client = Cut(stage.client, build_error(Unreachable, None))
-    async with lead(build_elector(stage, "one", client)) as first, elect(build_elector(stage, "two")) as second:
+async def test_leader_without_a_connection_stops_before_the_next_one_starts(api: Api) -> None:
+    client = Cut(api.client, build_error(Unreachable, None))
+    async with lead(build_elector(api, "one", client)) as first, elect(build_elector(api, "two")) as second:
         client.is_cut = True
         async with asyncio.timeout(DEADLINE):
             await second.wait_until_gained()
@@ -136,20 +136,20 @@ async def test_leader_without_a_connection_stops_before_the_next_one_starts(stag
         client.is_cut = False  # the client connects again and finds another leader
 
 
-async def test_leader_steps_down_if_another_process_holds_the_lease(stage: Stage) -> None:
-    async with lead(build_elector(stage, "one")) as first:
-        lease = await stage.client.get(LEASES, "lease", stage.namespace)
+async def test_leader_steps_down_if_another_process_holds_the_lease(api: Api) -> None:
+    async with lead(build_elector(api, "one")) as first:
+        lease = await api.client.get(LEASES, "lease", api.namespace)
         spec = {**lease["spec"], "holderIdentity": "thief"}
-        await stage.client.patch(LEASES, "lease", stage.namespace, {"spec": spec})
+        await api.client.patch(LEASES, "lease", api.namespace, {"spec": spec})
         async with asyncio.timeout(DEADLINE):
             await first.wait_until_lost()
 
 
-async def test_renewal_after_the_deadline_starts_a_new_term(stage: Stage) -> None:
+async def test_renewal_after_the_deadline_starts_a_new_term(api: Api) -> None:
     # Writes were rejected in the meantime. Only a new leader repeats them.
     clock = Clock()
-    client: Any = Slow(stage.client, clock)
-    elector = Elector(client, LeaseReference(stage.namespace, "lease"), "one", HOURS, clock=clock)
+    client: Any = Slow(api.client, clock)
+    elector = Elector(client, LeaseReference(api.namespace, "lease"), "one", HOURS, clock=clock)
     async with lead(elector) as leadership:
         end_of_the_first_term = asyncio.create_task(leadership.wait_until_lost())
         clock.seconds = HOURS.renew_deadline - 1
@@ -160,32 +160,32 @@ async def test_renewal_after_the_deadline_starts_a_new_term(stage: Stage) -> Non
         clock.step = 0
 
 
-async def test_deleted_lease_is_created_again(stage: Stage) -> None:
-    async with lead(build_elector(stage, "one")):
-        await stage.client.delete(LEASES, "lease", stage.namespace)
+async def test_deleted_lease_is_created_again(api: Api) -> None:
+    async with lead(build_elector(api, "one")):
+        await api.client.delete(LEASES, "lease", api.namespace)
 
         async def is_back() -> bool:
-            items = (await stage.client.list(LEASES, stage.namespace)).items
+            items = (await api.client.list(LEASES, api.namespace)).items
             return [read_tenure(item).holder for item in items] == ["one"]
 
-        await stage.wait_until_true(is_back)
+        await api.wait_until_true(is_back)
 
 
 async def test_lease_in_a_terminating_namespace_is_answered_with_the_option_for_another(
-    stage: Stage, caplog: pytest.LogCaptureFixture
+    api: Api, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.WARNING)
     document = build_application()
     document["metadata"]["finalizers"] = [APPLICATION_FINALIZER]
-    await stage.client.create(SPARK_APPLICATIONS, document, stage.namespace)
-    await stage.client.delete(NAMESPACES, stage.namespace, None)
+    await api.client.create(SPARK_APPLICATIONS, document, api.namespace)
+    await api.client.delete(NAMESPACES, api.namespace, None)
 
-    async with elect(build_elector(stage, "one")):
+    async with elect(build_elector(api, "one")):
 
         async def is_logged() -> bool:
             return bool(caplog.messages)
 
-        await stage.wait_until_true(is_logged)
+        await api.wait_until_true(is_logged)
 
     assert caplog.messages[0].endswith(
         "because it is being terminated. Start the controller with --lease OTHER-NAMESPACE/NAME, so that it can remove "

@@ -14,6 +14,7 @@ from airflow_provider_spark_operator.kube.resources import PODS, SPARK_APPLICATI
 from airflow_provider_spark_operator.reconcile.objects.scope import NamedNamespaces
 from airflow_provider_spark_operator.reconcile.ownership import claims
 from airflow_provider_spark_operator.reconcile.ownership.claims import ClaimCounts, report_claims
+from tests.reconcile.harness import QUICK, Api, build_application, get_value, history_of
 from tests.reconcile.ownership.test_claims import (
     KIND,
     OURS,
@@ -26,17 +27,16 @@ from tests.reconcile.ownership.test_claims import (
 )
 from tests.reconcile.reconcilers.test_clusters import build_cluster
 from tests.reconcile.reconcilers.test_clusters import wait_for_state as until_cluster
-from tests.reconcile.stage import QUICK, Stage, build_application, get_value, history_of, play_drivers
 from tests.reconcile.test_controller import UP_TO_RUNNING
 
 State = ApplicationState
 
 
-async def wait_until_claimed(stage: Stage, rival: Rival, number: int, kind: str = KIND) -> None:
+async def wait_until_claimed(api: Api, rival: Rival, number: int, kind: str = KIND) -> None:
     async def are_claimed() -> bool:
         return read_claims(rival, kind) == (number, 0, 0)
 
-    await stage.wait_until_true(are_claimed)
+    await api.wait_until_true(are_claimed)
 
 
 def read_claims(rival: Rival, kind: str = KIND) -> tuple[float | None, ...]:
@@ -45,93 +45,91 @@ def read_claims(rival: Rival, kind: str = KIND) -> tuple[float | None, ...]:
     )
 
 
-async def test_claim_survives_a_short_takeover_without_other_writes(kubeconfig: JsonObject, stage: Stage) -> None:
-    async with leave_running(kubeconfig, stage, APACHE):
-        async with run_rival(kubeconfig, stage, OURS, TAKE_OVER) as ours:
-            await wait_until_claimed(stage, ours, 1)
-            running = await stage.wait_for_state(State.RUNNING_HEALTHY)
+async def test_claim_survives_a_short_takeover_without_other_writes(kubeconfig: JsonObject, api: Api) -> None:
+    async with leave_running(kubeconfig, api, APACHE):
+        async with run_rival(kubeconfig, api, OURS, TAKE_OVER) as ours:
+            await wait_until_claimed(api, ours, 1)
+            running = await api.wait_for_state(State.RUNNING_HEALTHY)
         assert history_of(running) == UP_TO_RUNNING
-        async with run_rival(kubeconfig, stage, OURS):
-            await stage.set_pod("pi-0-driver", "succeeded")
-            ended = await stage.wait_for_state(State.RESOURCE_RELEASED)
+        async with run_rival(kubeconfig, api, OURS):
+            await api.set_pod("pi-0-driver", "succeeded")
+            ended = await api.wait_for_state(State.RESOURCE_RELEASED)
     assert history_of(ended) == [*UP_TO_RUNNING, "Succeeded", "ResourceReleased"]
-    assert await list_messages(stage, "DrivenByAnother") == []
+    assert await list_messages(api, "DrivenByAnother") == []
 
 
 async def test_application_with_only_the_finalizer_of_another_controller_is_claimed(
-    kubeconfig: JsonObject, stage: Stage
+    kubeconfig: JsonObject, api: Api
 ) -> None:
     document = build_application(suspend=True)
     async with await open_client(ClusterAccess(kubeconfig_document=kubeconfig), field_manager="user") as user:
-        await user.create(SPARK_APPLICATIONS, document, stage.namespace)
+        await user.create(SPARK_APPLICATIONS, document, api.namespace)
     async with await open_client(ClusterAccess(kubeconfig_document=kubeconfig), field_manager=APACHE) as theirs:
         patch = {"metadata": {"finalizers": [APPLICATION_FINALIZER]}}
-        await theirs.patch(SPARK_APPLICATIONS, "pi", stage.namespace, patch)
-    async with run_rival(kubeconfig, stage, OURS, TAKE_OVER) as ours:
-        await wait_until_claimed(stage, ours, 1)
-    assert find_owner(await stage.client.get(SPARK_APPLICATIONS, "pi", stage.namespace)) == str(OURS)
+        await theirs.patch(SPARK_APPLICATIONS, "pi", api.namespace, patch)
+    async with run_rival(kubeconfig, api, OURS, TAKE_OVER) as ours:
+        await wait_until_claimed(api, ours, 1)
+    assert find_owner(await api.client.get(SPARK_APPLICATIONS, "pi", api.namespace)) == str(OURS)
 
 
-async def test_released_applications_and_clusters_are_claimed(kubeconfig: JsonObject, stage: Stage) -> None:
-    async with play_drivers(stage, "succeeded"), run_rival(kubeconfig, stage, None, manager=APACHE):
-        await stage.submit(build_application())
-        await stage.client.create(SPARK_CLUSTERS, build_cluster(), stage.namespace)
-        await stage.wait_for_state(State.RESOURCE_RELEASED)
-        await until_cluster(stage, ClusterState.RUNNING_HEALTHY)
-    async with run_rival(kubeconfig, stage, OURS, TAKE_OVER) as ours:
-        await wait_until_claimed(stage, ours, 1)
-        await wait_until_claimed(stage, ours, 1, SPARK_CLUSTERS.kind)
+async def test_released_applications_and_clusters_are_claimed(kubeconfig: JsonObject, api: Api) -> None:
+    async with api.play_drivers("succeeded"), run_rival(kubeconfig, api, None, manager=APACHE):
+        await api.submit(build_application())
+        await api.client.create(SPARK_CLUSTERS, build_cluster(), api.namespace)
+        await api.wait_for_state(State.RESOURCE_RELEASED)
+        await until_cluster(api, ClusterState.RUNNING_HEALTHY)
+    async with run_rival(kubeconfig, api, OURS, TAKE_OVER) as ours:
+        await wait_until_claimed(api, ours, 1)
+        await wait_until_claimed(api, ours, 1, SPARK_CLUSTERS.kind)
     for kind, name in ((SPARK_APPLICATIONS, "pi"), (SPARK_CLUSTERS, "cl")):
-        assert find_owner(await stage.client.get(kind, name, stage.namespace)) == str(OURS)
+        assert find_owner(await api.client.get(kind, name, api.namespace)) == str(OURS)
 
 
-async def test_idle_running_application_of_another_controller_is_reported(kubeconfig: JsonObject, stage: Stage) -> None:
-    async with leave_running(kubeconfig, stage, APACHE), run_rival(kubeconfig, stage, OURS) as ours:
-        assert "the Apache operator" in await wait_until_left_alone(stage, ours)
+async def test_idle_running_application_of_another_controller_is_reported(kubeconfig: JsonObject, api: Api) -> None:
+    async with leave_running(kubeconfig, api, APACHE), run_rival(kubeconfig, api, OURS) as ours:
+        assert "the Apache operator" in await wait_until_left_alone(api, ours)
         assert read_claims(ours) == (0, 0, 1)
 
 
 async def test_released_application_with_a_ttl_is_left_alone_until_the_takeover(
-    kubeconfig: JsonObject, stage: Stage
+    kubeconfig: JsonObject, api: Api
 ) -> None:
-    async with play_drivers(stage, "succeeded"), run_rival(kubeconfig, stage, None, manager=APACHE):
-        await stage.submit(build_application(tolerations={"ttlAfterStopMillis": 3_600_000}))
-        await stage.wait_for_state(State.RESOURCE_RELEASED)
-    async with run_rival(kubeconfig, stage, OURS) as ours:
-        assert "the Apache operator" in await wait_until_left_alone(stage, ours)
+    async with api.play_drivers("succeeded"), run_rival(kubeconfig, api, None, manager=APACHE):
+        await api.submit(build_application(tolerations={"ttlAfterStopMillis": 3_600_000}))
+        await api.wait_for_state(State.RESOURCE_RELEASED)
+    async with run_rival(kubeconfig, api, OURS) as ours:
+        assert "the Apache operator" in await wait_until_left_alone(api, ours)
         assert read_claims(ours) == (0, 0, 1)
-        await stage.patch({"spec": {"applicationTolerations": {"ttlAfterStopMillis": 1}}})
-        ours.controller.apply(TAKE_OVER, NamedNamespaces((stage.namespace,)))
-        await stage.wait_until(lambda seen: seen is None)
+        await api.patch({"spec": {"applicationTolerations": {"ttlAfterStopMillis": 1}}})
+        ours.controller.apply(TAKE_OVER, NamedNamespaces((api.namespace,)))
+        await api.wait_for_deletion()
 
 
-async def test_settled_application_with_an_unexpected_driver_is_not_claimed(
-    kubeconfig: JsonObject, stage: Stage
-) -> None:
-    async with run_rival(kubeconfig, stage, None, manager=APACHE):
-        await stage.submit(build_application())
-        await stage.wait_for_state(State.DRIVER_REQUESTED)
-        (driver,) = await stage.list_objects(PODS)
-        async with play_drivers(stage, "succeeded"):
-            await stage.wait_for_state(State.RESOURCE_RELEASED)
-            await stage.wait_for_deleted_children()
-    await stage.recreate_pod(driver)
-    async with run_rival(kubeconfig, stage, OURS) as ours:
-        await stage.submit(build_application("other"))
-        await stage.wait_for_state(State.DRIVER_REQUESTED, name="other")  # the first application was reconciled before
+async def test_settled_application_with_an_unexpected_driver_is_not_claimed(kubeconfig: JsonObject, api: Api) -> None:
+    async with run_rival(kubeconfig, api, None, manager=APACHE):
+        await api.submit(build_application())
+        await api.wait_for_state(State.DRIVER_REQUESTED)
+        (driver,) = await api.list_objects(PODS)
+        async with api.play_drivers("succeeded"):
+            await api.wait_for_state(State.RESOURCE_RELEASED)
+            await api.wait_for_deleted_children()
+    await api.recreate_pod(driver)
+    async with run_rival(kubeconfig, api, OURS) as ours:
+        await api.submit(build_application("other"))
+        await api.wait_for_state(State.DRIVER_REQUESTED, name="other")  # the first application was reconciled before
         assert read_claims(ours) == (1, 0, 0)
-        assert await list_messages(stage, "DrivenByAnother") == []
-    assert "pi-0-driver" in await stage.list_names(PODS)
+        assert await list_messages(api, "DrivenByAnother") == []
+    assert "pi-0-driver" in await api.list_names(PODS)
 
 
-async def test_takeover_enabled_at_run_time_claims_all_resources(kubeconfig: JsonObject, stage: Stage) -> None:
-    async with leave_running(kubeconfig, stage, APACHE), run_rival(kubeconfig, stage, OURS) as ours:
-        await wait_until_left_alone(stage, ours)
-        ours.controller.apply(TAKE_OVER, NamedNamespaces((stage.namespace,)))
-        await wait_until_claimed(stage, ours, 1)
-        ours.controller.apply(QUICK, NamedNamespaces((stage.namespace,)))
-        await stage.set_pod("pi-0-driver", "succeeded")
-        await stage.wait_for_state(State.RESOURCE_RELEASED)
+async def test_takeover_enabled_at_run_time_claims_all_resources(kubeconfig: JsonObject, api: Api) -> None:
+    async with leave_running(kubeconfig, api, APACHE), run_rival(kubeconfig, api, OURS) as ours:
+        await wait_until_left_alone(api, ours)
+        ours.controller.apply(TAKE_OVER, NamedNamespaces((api.namespace,)))
+        await wait_until_claimed(api, ours, 1)
+        ours.controller.apply(QUICK, NamedNamespaces((api.namespace,)))
+        await api.set_pod("pi-0-driver", "succeeded")
+        await api.wait_for_state(State.RESOURCE_RELEASED)
 
 
 async def test_claims_are_logged_once_until_others_change(

@@ -9,7 +9,7 @@ from airflow_provider_spark_operator.core.lifecycle.application import decide
 from airflow_provider_spark_operator.core.states.states import ApplicationState
 from airflow_provider_spark_operator.reconcile.reconcilers import applications
 from airflow_provider_spark_operator.reconcile.reconcilers.defects import build_message_patch
-from tests.reconcile.stage import Stage, build_application, history_of, play_drivers, run_controller, state_of
+from tests.reconcile.harness import Api, build_application, history_of, run_controller, state_of
 
 State = ApplicationState
 
@@ -37,28 +37,24 @@ def has_message(document: JsonObject | None, words: str) -> bool:
 
 @pytest.mark.parametrize("state", [None, State.RUNNING_HEALTHY])
 async def test_defect_is_reported_in_the_status_and_others_run(
-    stage: Stage, monkeypatch: pytest.MonkeyPatch, state: ApplicationState | None
+    api: Api, monkeypatch: pytest.MonkeyPatch, state: ApplicationState | None
 ) -> None:
     defect = Defect(state)
     monkeypatch.setattr(applications, "decide", defect.decide)
-    async with run_controller(stage.client, stage.namespace), play_drivers(stage, "succeeded"):
-        await stage.submit(build_application("poison"))
-        reported = await stage.wait_until(
+    async with run_controller(api), api.play_drivers("succeeded"):
+        await api.submit(build_application("poison"))
+        reported = await api.wait_until(
             lambda seen: has_message(seen, "could not reconcile this application"), "poison"
         )
         assert reported is not None
         assert state_of(reported) == (state or State.SUBMITTED)
         assert has_message(reported, "RuntimeError: unexpected")
-        await stage.submit(build_application())
-        await stage.wait_for_state(State.RESOURCE_RELEASED)
-
-        async def is_recorded() -> bool:
-            return "ReconcileError" in await stage.list_event_reasons()
-
-        await stage.wait_until_true(is_recorded)
+        await api.submit(build_application())
+        await api.wait_for_state(State.RESOURCE_RELEASED)
+        await api.wait_for_events("ReconcileError")
         defect.is_fixed = True
-        await stage.patch({"metadata": {"annotations": {"look": "again"}}}, "poison")  # the backoff would be long
-        gone_on = await stage.wait_until(
+        await api.patch({"metadata": {"annotations": {"look": "again"}}}, "poison")  # the backoff would be long
+        gone_on = await api.wait_until(
             lambda seen: not has_message(seen, "could not reconcile this application"), "poison"
         )
     assert gone_on is not None

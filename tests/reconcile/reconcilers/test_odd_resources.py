@@ -17,8 +17,8 @@ from airflow_provider_spark_operator.kube.resources import (
     ResourceType,
 )
 from airflow_provider_spark_operator.reconcile.reconcilers import applications
+from tests.reconcile.harness import Api, build_application, build_error, history_of, run_controller
 from tests.reconcile.reconcilers.test_clusters import build_cluster, submit, wait_for_deletion, wait_for_state
-from tests.reconcile.stage import Stage, build_application, build_error, history_of, play_drivers, run_controller
 
 State = ApplicationState
 LONG_NAME = "n" * 64
@@ -62,70 +62,70 @@ def nest(levels: int) -> JsonObject:
     return value
 
 
-async def test_application_with_a_name_too_long_for_a_label_fails_and_can_be_deleted(stage: Stage) -> None:
-    async with run_controller(StrictSelectors(stage.client), stage.namespace):  # type: ignore[arg-type]
-        await stage.submit(build_application(LONG_NAME))
-        ended = await stage.wait_for_state(State.RESOURCE_RELEASED, name=LONG_NAME)
-        await stage.delete(LONG_NAME)
-        await stage.wait_until(lambda seen: seen is None, LONG_NAME)
+async def test_application_with_a_name_too_long_for_a_label_fails_and_can_be_deleted(api: Api) -> None:
+    async with run_controller(api, StrictSelectors(api.client)):  # type: ignore[arg-type]
+        await api.submit(build_application(LONG_NAME))
+        ended = await api.wait_for_state(State.RESOURCE_RELEASED, name=LONG_NAME)
+        await api.delete(LONG_NAME)
+        await api.wait_until(lambda seen: seen is None, LONG_NAME)
     assert history_of(ended) == ["Submitted", "SchedulingFailure", "ResourceReleased"]
     message = ended["status"]["stateTransitionHistory"]["1"]["message"]
     assert message.startswith("metadata.name:")
     assert "use at most 63" in message
-    assert await stage.list_names(PODS) == []
+    assert await api.list_names(PODS) == []
 
 
-async def test_invalid_application_with_a_long_name_fails_and_can_be_deleted(stage: Stage) -> None:
-    async with run_controller(StrictSelectors(stage.client), stage.namespace):  # type: ignore[arg-type]
-        await stage.submit(build_application(LONG_NAME, driverSpec={"podTemplateSpec": nest(120)}))
-        ended = await stage.wait_for_state(State.RESOURCE_RELEASED, name=LONG_NAME)
-        await stage.delete(LONG_NAME)
-        await stage.wait_until(lambda seen: seen is None, LONG_NAME)
+async def test_invalid_application_with_a_long_name_fails_and_can_be_deleted(api: Api) -> None:
+    async with run_controller(api, StrictSelectors(api.client)):  # type: ignore[arg-type]
+        await api.submit(build_application(LONG_NAME, driverSpec={"podTemplateSpec": nest(120)}))
+        ended = await api.wait_for_state(State.RESOURCE_RELEASED, name=LONG_NAME)
+        await api.delete(LONG_NAME)
+        await api.wait_until(lambda seen: seen is None, LONG_NAME)
     assert "nested more than 100 levels" in ended["status"]["stateTransitionHistory"]["1"]["message"]
 
 
-async def test_resources_nested_too_deeply_fail_and_others_run(stage: Stage) -> None:
-    async with run_controller(stage.client, stage.namespace), play_drivers(stage, "succeeded"):
-        await stage.submit(build_application("deep", driverSpec={"podTemplateSpec": nest(250)}))
-        await submit(stage, build_cluster(master={"serviceSpec": nest(250)}))
-        await stage.submit(build_application())
-        await stage.wait_for_state(State.RESOURCE_RELEASED)
-        ended = await stage.wait_for_state(State.RESOURCE_RELEASED, name="deep")
-        await wait_for_state(stage, ClusterState.RESOURCE_RELEASED)
+async def test_resources_nested_too_deeply_fail_and_others_run(api: Api) -> None:
+    async with run_controller(api), api.play_drivers("succeeded"):
+        await api.submit(build_application("deep", driverSpec={"podTemplateSpec": nest(250)}))
+        await submit(api, build_cluster(master={"serviceSpec": nest(250)}))
+        await api.submit(build_application())
+        await api.wait_for_state(State.RESOURCE_RELEASED)
+        ended = await api.wait_for_state(State.RESOURCE_RELEASED, name="deep")
+        await wait_for_state(api, ClusterState.RESOURCE_RELEASED)
     assert history_of(ended) == ["Submitted", "SchedulingFailure", "ResourceReleased"]
 
 
-async def test_deleted_application_is_finalized_although_its_status_is_rejected(stage: Stage) -> None:
-    await stage.submit(build_application())
-    async with run_controller(stage.client, stage.namespace):
-        await stage.wait_for_state(State.DRIVER_REQUESTED)
-    await stage.delete()
-    async with run_controller(RefusingStatus(stage.client), stage.namespace):  # type: ignore[arg-type]
-        await stage.wait_until(lambda seen: seen is None)
+async def test_deleted_application_is_finalized_although_its_status_is_rejected(api: Api) -> None:
+    await api.submit(build_application())
+    async with run_controller(api):
+        await api.wait_for_state(State.DRIVER_REQUESTED)
+    await api.delete()
+    async with run_controller(api, RefusingStatus(api.client)):  # type: ignore[arg-type]
+        await api.wait_for_deletion()
 
 
 async def test_deleted_application_is_finalized_after_a_defect_of_the_controller(
-    stage: Stage, monkeypatch: pytest.MonkeyPatch
+    api: Api, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(*_: object) -> None:
         raise RecursionError("unexpected")
 
-    await stage.submit(build_application())
-    async with run_controller(stage.client, stage.namespace):
-        await stage.wait_for_state(State.DRIVER_REQUESTED)
+    await api.submit(build_application())
+    async with run_controller(api):
+        await api.wait_for_state(State.DRIVER_REQUESTED)
         monkeypatch.setattr(applications, "decide", fail)
-        await stage.delete()
-        await stage.wait_until(lambda seen: seen is None)
+        await api.delete()
+        await api.wait_for_deletion()
 
 
-async def test_cluster_with_two_billion_workers_fails_without_a_stateful_set(stage: Stage) -> None:
-    async with run_controller(stage.client, stage.namespace):
-        await submit(stage, build_cluster(init=2_000_000_000, maximum=2_000_000_000))
-        failed = await wait_for_state(stage, ClusterState.RESOURCE_RELEASED)
-        await stage.client.delete(SPARK_CLUSTERS, "cl", stage.namespace)
-        await wait_for_deletion(stage)
+async def test_cluster_with_two_billion_workers_fails_without_a_stateful_set(api: Api) -> None:
+    async with run_controller(api):
+        await submit(api, build_cluster(init=2_000_000_000, maximum=2_000_000_000))
+        failed = await wait_for_state(api, ClusterState.RESOURCE_RELEASED)
+        await api.client.delete(SPARK_CLUSTERS, "cl", api.namespace)
+        await wait_for_deletion(api)
     assert "initWorkers: is 2000000000: use at most 10000" in failed["status"]["currentState"]["message"]
-    assert await stage.list_names(STATEFUL_SETS) == []
+    assert await api.list_names(STATEFUL_SETS) == []
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from airflow_provider_spark_operator.reconcile.reconcilers.reconciler import Rec
 from airflow_provider_spark_operator.reconcile.reconcilers.resources import ResourceChanged, Resources
 from airflow_provider_spark_operator.reconcile.reports.events import EventRecorder
 from airflow_provider_spark_operator.reconcile.serving.metrics import Metrics
-from tests.reconcile.stage import build_application
+from tests.reconcile.harness import build_application
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 NO_CLIENT: Any = None

@@ -14,7 +14,7 @@ from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import Forbidden, KubeError, LogUnavailable, NotFound
 from airflow_provider_spark_operator.kube.resources import PODS
 from airflow_provider_spark_operator.reconcile.reports import driver_log
-from tests.reconcile.stage import Stage, build_application, build_error, history_of, play_drivers, run_controller
+from tests.reconcile.harness import Api, build_application, build_error, history_of, run_controller
 
 State = ApplicationState
 LOG = ("26/01/01 00:00:00 INFO SparkContext: running", "Traceback (most recent call last):", "ValueError: password=x7")
@@ -42,16 +42,16 @@ class Logging:
             yield line
 
 
-async def run_to_the_end(stage: Stage, client: Logging, ending: str = "failed") -> dict[str, Any]:
-    async with run_controller(client, stage.namespace), play_drivers(stage, ending):  # type: ignore[arg-type]
-        await stage.submit(build_application())
-        return await stage.wait_for_state(State.RESOURCE_RELEASED)
+async def run_to_the_end(api: Api, client: Logging, ending: str = "failed") -> dict[str, Any]:
+    async with run_controller(api, client), api.play_drivers(ending):  # type: ignore[arg-type]
+        await api.submit(build_application())
+        return await api.wait_for_state(State.RESOURCE_RELEASED)
 
 
-async def test_status_keeps_the_last_lines_of_a_failed_driver(stage: Stage) -> None:
-    client = Logging(stage.client, LOG)
-    ended = await run_to_the_end(stage, client)
-    assert await stage.list_names(PODS) == []
+async def test_status_keeps_the_last_lines_of_a_failed_driver(api: Api) -> None:
+    client = Logging(api.client, LOG)
+    ended = await run_to_the_end(api, client)
+    assert await api.list_names(PODS) == []
     records = [record for record in ended["status"]["stateTransitionHistory"].values() if "log" in record["message"]]
     (failed,) = records
     assert failed["currentStateSummary"] == State.FAILED
@@ -70,17 +70,17 @@ PROBLEMS = [build_error(Forbidden, 403), build_error(NotFound, 404), build_error
 
 @pytest.mark.parametrize("problem", PROBLEMS, ids=["403", "404", "node has no log", "no answer"])
 async def test_failure_is_reported_without_lines_if_the_log_is_unreadable(
-    stage: Stage, monkeypatch: pytest.MonkeyPatch, problem: KubeError | None
+    api: Api, monkeypatch: pytest.MonkeyPatch, problem: KubeError | None
 ) -> None:
     monkeypatch.setattr(driver_log, "_SECONDS", 0.1)
-    client = Logging(stage.client, problem)
-    ended = await run_to_the_end(stage, client)
+    client = Logging(api.client, problem)
+    ended = await run_to_the_end(api, client)
     assert history_of(ended)[-2:] == ["Failed", "ResourceReleased"]
     assert "Last lines" not in str(ended["status"])
     assert len(client.read) == 1
 
 
-async def test_log_of_a_successful_driver_is_not_read(stage: Stage) -> None:
-    client = Logging(stage.client, LOG)
-    await run_to_the_end(stage, client, "succeeded")
+async def test_log_of_a_successful_driver_is_not_read(api: Api) -> None:
+    client = Logging(api.client, LOG)
+    await run_to_the_end(api, client, "succeeded")
     assert client.read == []

@@ -16,7 +16,7 @@ from airflow_provider_spark_operator.reconcile.reports.events import (
     ResourceEvent,
     find_ignored_edit,
 )
-from tests.reconcile.stage import Stage
+from tests.reconcile.harness import Api
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -157,37 +157,37 @@ async def test_write_error_is_logged_with_the_key_of_the_resource(
     assert getattr(warning, noun) == "jobs/pi"
 
 
-async def record(stage: Stage, *recorded: ResourceEvent, settings: EventSettings | None = None) -> None:
+async def record(api: Api, *recorded: ResourceEvent, settings: EventSettings | None = None) -> None:
     """Record events as a controller that is started for them."""
-    recorder = EventRecorder(stage.client, "operator", settings)
+    recorder = EventRecorder(api.client, "operator", settings)
     async with run(recorder), asyncio.timeout(30):
         for event in recorded:
             recorder.record(event)
         await recorder.drain()
 
 
-async def list_events(stage: Stage) -> list[tuple[str, str, int, str]]:
-    found = [(each["reason"], each["message"], each["count"], each["lastTimestamp"]) for each in await read(stage)]
+async def list_events(api: Api) -> list[tuple[str, str, int, str]]:
+    found = [(each["reason"], each["message"], each["count"], each["lastTimestamp"]) for each in await read(api)]
     return sorted(found)
 
 
-async def read(stage: Stage) -> list[dict[str, Any]]:
-    return await stage.list_objects(EVENTS)
+async def read(api: Api) -> list[dict[str, Any]]:
+    return await api.list_objects(EVENTS)
 
 
 @pytest.mark.parametrize("restarts", [False, True], ids=["one controller", "after a restart"])
 async def test_event_with_another_message_replaces_the_message_and_increases_the_count(
-    stage: Stage, restarts: bool
+    api: Api, restarts: bool
 ) -> None:
     first = build_event("app", "Pending", message="Position 2.")
     second = build_event("app", "Pending", message="Position 1.", time=NOW + timedelta(seconds=1))
     if restarts:
-        await record(stage, first)
-        await record(stage, second)
+        await record(api, first)
+        await record(api, second)
     else:
-        await record(stage, first, second)
-    assert await list_events(stage) == [("Pending", "Position 1.", 2, "2026-01-01T00:00:01Z")]
-    (event,) = await read(stage)
+        await record(api, first, second)
+    assert await list_events(api) == [("Pending", "Position 1.", 2, "2026-01-01T00:00:01Z")]
+    (event,) = await read(api)
     assert event["firstTimestamp"] == "2026-01-01T00:00:00Z"
 
 
@@ -198,48 +198,48 @@ async def test_event_with_another_message_replaces_the_message_and_increases_the
     ids=["within the interval", "after the interval", "no limit", "clock set back"],
 )
 async def test_repeated_event_is_written_again_after_the_minimum_interval(
-    stage: Stage, seconds: int, limit: int, count: int, restarts: bool
+    api: Api, seconds: int, limit: int, count: int, restarts: bool
 ) -> None:
     settings = EventSettings(min_interval=timedelta(seconds=limit))
     first, second = build_event("app", "Held"), build_event("app", "Held", time=NOW + timedelta(seconds=seconds))
     if restarts:
-        await record(stage, first, settings=settings)
-        await record(stage, second, settings=settings)
+        await record(api, first, settings=settings)
+        await record(api, second, settings=settings)
     else:
-        await record(stage, first, second, settings=settings)
-    assert [event[2] for event in await list_events(stage)] == [count]
+        await record(api, first, second, settings=settings)
+    assert [event[2] for event in await list_events(api)] == [count]
 
 
-async def test_events_of_different_resources_and_reasons_are_separate(stage: Stage) -> None:
-    await record(stage, build_event("app", "Held"), build_event("app", "Failed"), build_event("other", "Held"))
-    assert [event[2] for event in await list_events(stage)] == [1, 1, 1]
+async def test_events_of_different_resources_and_reasons_are_separate(api: Api) -> None:
+    await record(api, build_event("app", "Held"), build_event("app", "Failed"), build_event("other", "Held"))
+    assert [event[2] for event in await list_events(api)] == [1, 1, 1]
 
 
-async def test_excluded_reasons_are_not_written(stage: Stage) -> None:
+async def test_excluded_reasons_are_not_written(api: Api) -> None:
     settings = EventSettings(excluded_reasons=("Kueue.*", "Driver"))
     reasons = ("KueueAdmitted", "Driver", "DriverReady", "NotKueue")
-    await record(stage, *(build_event("app", reason) for reason in reasons), settings=settings)
-    assert [event[0] for event in await list_events(stage)] == ["DriverReady", "NotKueue"]
+    await record(api, *(build_event("app", reason) for reason in reasons), settings=settings)
+    assert [event[0] for event in await list_events(api)] == ["DriverReady", "NotKueue"]
 
 
-async def test_disabled_events_are_not_written(stage: Stage) -> None:
-    await record(stage, build_event("app", "Failed"), settings=EventSettings(is_enabled=False))
-    assert await list_events(stage) == []
+async def test_disabled_events_are_not_written(api: Api) -> None:
+    await record(api, build_event("app", "Failed"), settings=EventSettings(is_enabled=False))
+    assert await list_events(api) == []
 
 
-async def test_changed_settings_apply_to_later_events(stage: Stage) -> None:
-    recorder = EventRecorder(stage.client, "operator", EventSettings(is_enabled=False))
+async def test_changed_settings_apply_to_later_events(api: Api) -> None:
+    recorder = EventRecorder(api.client, "operator", EventSettings(is_enabled=False))
     async with run(recorder), asyncio.timeout(30):
         recorder.record(build_event("app", "First"))
         recorder.settings = EventSettings()
         recorder.record(build_event("app", "Second"))
         await recorder.drain()
-    assert [event[0] for event in await list_events(stage)] == ["Second"]
+    assert [event[0] for event in await list_events(api)] == ["Second"]
 
 
-async def test_long_messages_are_cut_after_1024_characters(stage: Stage) -> None:
-    await record(stage, build_event("app", "Failed", message="x" * 2000))
-    assert [len(event[1]) for event in await list_events(stage)] == [1024]
+async def test_long_messages_are_cut_after_1024_characters(api: Api) -> None:
+    await record(api, build_event("app", "Failed", message="x" * 2000))
+    assert [len(event[1]) for event in await list_events(api)] == [1024]
 
 
 @pytest.mark.parametrize(

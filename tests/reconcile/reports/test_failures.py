@@ -4,7 +4,6 @@ from typing import Any
 
 import pytest
 
-from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
 from airflow_provider_spark_operator.core.models.cluster import SparkCluster
 from airflow_provider_spark_operator.core.models.cluster_status import ClusterState
 from airflow_provider_spark_operator.core.states.states import ApplicationState
@@ -18,7 +17,6 @@ from airflow_provider_spark_operator.kube.errors import (
     Unreachable,
 )
 from airflow_provider_spark_operator.kube.resources import (
-    EVENTS,
     PODS,
     SPARK_APPLICATIONS,
     SPARK_CLUSTERS,
@@ -27,8 +25,8 @@ from airflow_provider_spark_operator.kube.resources import (
 )
 from airflow_provider_spark_operator.reconcile.reports.failures import is_reported, name_failure
 from tests.builders import build_application_model, build_status_at
+from tests.reconcile.harness import Api, build_application, build_error, run_controller, state_of
 from tests.reconcile.reconcilers.test_clusters import build_cluster
-from tests.reconcile.stage import Stage, build_application, build_error, play_drivers, run_controller, state_of
 
 State = ApplicationState
 
@@ -61,53 +59,44 @@ class Refusing:
         return call
 
 
-async def wait_for_event(stage: Stage, reason: str) -> JsonObject:
-    async def is_recorded() -> bool:
-        return reason in await stage.list_event_reasons()
-
-    await stage.wait_until_true(is_recorded)
-    (event,) = [event for event in await stage.list_objects(EVENTS) if event["reason"] == reason]
-    return event
-
-
-async def test_rejected_status_is_reported_until_it_is_accepted(stage: Stage) -> None:
-    client: Any = Refusing(stage.client, "patch", SPARK_APPLICATIONS, "status")
+async def test_rejected_status_is_reported_until_it_is_accepted(api: Api) -> None:
+    client: Any = Refusing(api.client, "patch", SPARK_APPLICATIONS, "status")
     client.error = build_error(Forbidden, 403)
-    async with run_controller(client, stage.namespace), play_drivers(stage, "succeeded"):
-        await stage.submit(build_application())
-        event = await wait_for_event(stage, "StatusUpdateFailed")
+    async with run_controller(api, client), api.play_drivers("succeeded"):
+        await api.submit(build_application())
+        (event,) = await api.wait_for_events("StatusUpdateFailed")
         client.error = None
-        await stage.wait_for_state(State.RESOURCE_RELEASED)
+        await api.wait_for_state(State.RESOURCE_RELEASED)
     assert event["type"] == "Warning"
     assert "injected by a test" in event["message"]
 
 
-async def test_rejected_cleanup_of_a_deleted_application_is_reported(stage: Stage) -> None:
-    client: Any = Refusing(stage.client, "delete", PODS)
-    async with run_controller(client, stage.namespace), play_drivers(stage, "run"):
-        await stage.submit(build_application())
-        await stage.wait_for_state(State.RUNNING_HEALTHY)
+async def test_rejected_cleanup_of_a_deleted_application_is_reported(api: Api) -> None:
+    client: Any = Refusing(api.client, "delete", PODS)
+    async with run_controller(api, client), api.play_drivers("run"):
+        await api.submit(build_application())
+        await api.wait_for_state(State.RUNNING_HEALTHY)
         client.error = build_error(Forbidden, 403)
-        await stage.delete()
-        event = await wait_for_event(stage, "CleanupError")
+        await api.delete()
+        (event,) = await api.wait_for_events("CleanupError")
         client.error = None
-        await stage.wait_until(lambda seen: seen is None)
+        await api.wait_for_deletion()
     assert event["type"] == "Warning"
 
 
-async def test_unavailable_webhook_of_a_cluster_is_reported_and_the_cluster_runs_later(stage: Stage) -> None:
-    client: Any = Refusing(stage.client, "patch", STATEFUL_SETS)
+async def test_unavailable_webhook_of_a_cluster_is_reported_and_the_cluster_runs_later(api: Api) -> None:
+    client: Any = Refusing(api.client, "patch", STATEFUL_SETS)
     client.error = build_error(ServerError, 500)
-    async with run_controller(client, stage.namespace):
-        await stage.client.create(SPARK_CLUSTERS, build_cluster(), stage.namespace)
-        event = await wait_for_event(stage, "ClusterRequestFailed")
+    async with run_controller(api, client):
+        await api.client.create(SPARK_CLUSTERS, build_cluster(), api.namespace)
+        (event,) = await api.wait_for_events("ClusterRequestFailed")
         client.error = None
 
         async def is_running() -> bool:
-            cluster = await stage.client.get(SPARK_CLUSTERS, "cl", stage.namespace)
+            cluster = await api.client.get(SPARK_CLUSTERS, "cl", api.namespace)
             return state_of(cluster) == ClusterState.RUNNING_HEALTHY
 
-        await stage.wait_until_true(is_running)
+        await api.wait_until_true(is_running)
     assert event["type"] == "Warning"
 
 

@@ -19,8 +19,8 @@ from airflow_provider_spark_operator.reconcile.ownership.claims import ClaimCoun
 from airflow_provider_spark_operator.reconcile.ownership.election import Leadership
 from airflow_provider_spark_operator.reconcile.serving.metrics import APPLIED, PREFIX, Metrics, serve_metrics
 from tests.builders import NOW, build_application_model, build_status, build_status_at, seconds
-from tests.reconcile import stage as stages
-from tests.reconcile.stage import FaultyClient, Stage, build_error, get_value, play_drivers, run_controller
+from tests.reconcile import harness
+from tests.reconcile.harness import Api, FaultyClient, build_error, get_value, run_controller
 
 State = ApplicationState
 PAGE = Path(__file__).parents[3] / "docs" / "reference" / "metrics.md"
@@ -208,20 +208,20 @@ async def test_port_in_use_is_an_error() -> None:
                 pass
 
 
-async def test_metrics_of_an_application_with_a_restart(stage: Stage) -> None:
+async def test_metrics_of_an_application_with_a_restart(api: Api) -> None:
     metrics = Metrics()
     restart = {"restartPolicy": "Always", "maxRestartAttempts": 1, "restartBackoffMillis": 1}
     async with (
-        run_controller(stage.client, stage.namespace, metrics=metrics),
-        play_drivers(stage, "failed", "succeeded"),
+        run_controller(api, metrics=metrics),
+        api.play_drivers("failed", "succeeded"),
     ):
-        await stage.submit(stages.build_application(restart=restart))
-        await stage.wait_for_state(State.RESOURCE_RELEASED)
+        await api.submit(harness.build_application(restart=restart))
+        await api.wait_for_state(State.RESOURCE_RELEASED)
 
         async def is_counted() -> bool:
             return get_value(metrics, "attempts_total", outcome="Succeeded") == 1
 
-        await stage.wait_until_true(is_counted)
+        await api.wait_until_true(is_counted)
         assert get_value(metrics, "attempts_total", outcome="Failed") == 1
         assert get_value(metrics, "restarts_total") == 1
         assert get_value(metrics, "driver_request_delay_seconds_count") == 1
@@ -229,26 +229,26 @@ async def test_metrics_of_an_application_with_a_restart(stage: Stage) -> None:
         assert (get_value(metrics, "reconciles_total", kind=KIND, result="done") or 0) > 5
 
 
-async def test_error_of_the_api_is_counted(stage: Stage) -> None:
+async def test_error_of_the_api_is_counted(api: Api) -> None:
     metrics = Metrics()
-    failing = FaultyClient(stage.client, ("create",), 1, build_error(ServerError, 500), after=False)
-    async with run_controller(failing, stage.namespace, metrics=metrics):  # type: ignore[arg-type]
-        await stage.submit(stages.build_application())
-        await stage.wait_for_state(State.DRIVER_REQUESTED)
+    failing = FaultyClient(api.client, ("create",), 1, build_error(ServerError, 500), after=False)
+    async with run_controller(api, failing, metrics=metrics):  # type: ignore[arg-type]
+        await api.submit(harness.build_application())
+        await api.wait_for_state(State.DRIVER_REQUESTED)
     assert get_value(metrics, "reconcile_errors_total", kind=KIND, reason="ServerError") == 1
 
 
-async def test_invalid_resource_is_counted(stage: Stage) -> None:
+async def test_invalid_resource_is_counted(api: Api) -> None:
     metrics = Metrics()
     unreadable = {"currentState": {"currentStateSummary": "Submitted", "lastTransitionTime": "yesterday"}}
-    await stage.submit(stages.build_application())
-    await stage.patch({"status": unreadable}, subresource="status")
-    async with run_controller(stage.client, stage.namespace, metrics=metrics):
+    await api.submit(harness.build_application())
+    await api.patch({"status": unreadable}, subresource="status")
+    async with run_controller(api, metrics=metrics):
 
         async def is_counted() -> bool:
             return get_value(metrics, "reconcile_errors_total", kind=KIND, reason="InvalidResource") is not None
 
-        await stage.wait_until_true(is_counted)
+        await api.wait_until_true(is_counted)
 
 
 def fill_metrics() -> Metrics:

@@ -10,7 +10,7 @@ from airflow_provider_spark_operator.core.lifecycle.decision import Settings
 from airflow_provider_spark_operator.reconcile.reload import SettingsFile, follow_settings, read_mark
 from airflow_provider_spark_operator.reconcile.serving.metrics import Metrics
 from airflow_provider_spark_operator.reconcile.settings.settings import ControllerSettings, parse_yaml_settings
-from tests.reconcile.stage import DEADLINE, get_value
+from tests.reconcile.harness import DEADLINE, get_value
 
 BEFORE = "operatorName: ours\nreconcileIntervalSeconds: 60\n"
 

@@ -31,9 +31,9 @@ from airflow_provider_spark_operator.kube.resources import (
 )
 from airflow_provider_spark_operator.reconcile.controller import Controller
 from airflow_provider_spark_operator.reconcile.objects.scope import NamedNamespaces
+from tests.reconcile.harness import IMAGE, QUICK, Api, build_application, state_of
 from tests.reconcile.kueue_objects import QUEUE_LABEL
 from tests.reconcile.reconcilers import test_clusters
-from tests.reconcile.stage import IMAGE, QUICK, Stage, build_application, state_of
 
 KUBECONFIG = os.environ.get("KUEUE_KUBECONFIG")
 pytestmark = [
@@ -53,12 +53,12 @@ class Scene:
     """A namespace with a queue that has room for one driver with one executor, or for one cluster with one worker.
 
     Attributes:
-        stage: The namespace.
+        api: The namespace.
         name: The name of the queues, the flavor and the priority class.
         restarts: Whether the controller does not run while something happens, as after a kill.
     """
 
-    stage: Stage
+    api: Api
     name: str
     restarts: bool
     running: "asyncio.Task[None] | None" = field(default=None)
@@ -74,7 +74,7 @@ class Scene:
 
     async def start(self) -> None:
         ready = asyncio.Event()
-        controller = Controller(self.stage.client, NamedNamespaces((self.stage.namespace,)), QUEUED)
+        controller = Controller(self.api.client, NamedNamespaces((self.api.namespace,)), QUEUED)
         self.running = asyncio.create_task(controller.run(ready.set))
         await asyncio.wait_for(ready.wait(), 60)
 
@@ -86,11 +86,11 @@ class Scene:
 
     async def submit(self, name: str, *, high: bool = False) -> None:
         document = build_application(name, conf={**IMAGE, "spark.executor.instances": "1"})
-        await self.stage.submit(self._add_labels(document, high=high))
+        await self.api.submit(self._add_labels(document, high=high))
 
     async def submit_cluster(self, name: str, *, high: bool = False) -> None:
         document = test_clusters.build_cluster(name, init=1, maximum=1, conf=IMAGE)
-        await test_clusters.submit(self.stage, self._add_labels(document, high=high))
+        await test_clusters.submit(self.api, self._add_labels(document, high=high))
 
     def _add_labels(self, document: JsonObject, *, high: bool) -> JsonObject:
         labels = {QUEUE_LABEL: self.name} | ({"kueue.x-k8s.io/priority-class": self.name} if high else {})
@@ -98,16 +98,16 @@ class Scene:
 
     async def run_driver(self, name: str, attempt: int = 0) -> None:
         """Wait for the driver of an attempt, and start it."""
-        await self.stage.wait_for_state(S.DRIVER_REQUESTED, name=name)
-        await self.stage.set_pod(f"{name}-{attempt}-driver", "ready")
-        await self.stage.wait_for_state(S.RUNNING_HEALTHY, name=name)
+        await self.api.wait_for_state(S.DRIVER_REQUESTED, name=name)
+        await self.api.set_pod(f"{name}-{attempt}-driver", "ready")
+        await self.api.wait_for_state(S.RUNNING_HEALTHY, name=name)
 
     async def end_driver(self, name: str, attempt: int = 0) -> None:
-        await self.stage.set_pod(f"{name}-{attempt}-driver", "succeeded")
+        await self.api.set_pod(f"{name}-{attempt}-driver", "succeeded")
 
     async def complete(self, name: str, attempt: int = 0) -> None:
         await self.end_driver(name, attempt)
-        await self.stage.wait_for_state(S.RESOURCE_RELEASED, name=name)
+        await self.api.wait_for_state(S.RESOURCE_RELEASED, name=name)
 
     async def wait_for_admission_request(self, name: str, kind: str = APPLICATION) -> JsonObject:
         """Wait until Kueue has decided that the Workload of a resource must wait."""
@@ -122,7 +122,7 @@ class Scene:
                 return any(each["type"] == condition and each["status"] == status for each in conditions)
             return False
 
-        await self.stage.wait_until_true(has_it)
+        await self.api.wait_until_true(has_it)
         return await self.get_workload(name, kind)
 
     async def wait_for_workload(self, name: str, kind: str = APPLICATION) -> None:
@@ -131,7 +131,7 @@ class Scene:
                 return bool(await self.get_workload(name, kind))
             return False
 
-        await self.stage.wait_until_true(exists)
+        await self.api.wait_until_true(exists)
 
     async def wait_for_eviction(self, workload: JsonObject) -> None:
         """Wait until Kueue has evicted a Workload. It may have been replaced already."""
@@ -139,37 +139,37 @@ class Scene:
 
         async def is_evicted() -> bool:
             try:
-                found = await self.stage.client.get(WORKLOADS, metadata["name"], metadata["namespace"])
+                found = await self.api.client.get(WORKLOADS, metadata["name"], metadata["namespace"])
             except NotFound:
                 return True
             conditions = found.get("status", {}).get("conditions", [])
             evicted = any(each["type"] == "Evicted" and each["status"] == "True" for each in conditions)
             return bool(evicted or found["metadata"]["uid"] != metadata["uid"])
 
-        await self.stage.wait_until_true(is_evicted)
+        await self.api.wait_until_true(is_evicted)
 
     async def get_workload(self, name: str, kind: str = APPLICATION) -> JsonObject:
-        return await self.stage.client.get(WORKLOADS, f"{kind}-{name}", self.stage.namespace)
+        return await self.api.client.get(WORKLOADS, f"{kind}-{name}", self.api.namespace)
 
     async def patch_workload(self, name: str, patch: JsonObject) -> None:
-        await self.stage.client.patch(WORKLOADS, f"sparkapplication-{name}", self.stage.namespace, patch)
+        await self.api.client.patch(WORKLOADS, f"sparkapplication-{name}", self.api.namespace, patch)
 
     async def set_stop_policy(self, policy: str) -> None:
-        await self.stage.client.patch(CLUSTER_QUEUES, self.name, None, {"spec": {"stopPolicy": policy}})
+        await self.api.client.patch(CLUSTER_QUEUES, self.name, None, {"spec": {"stopPolicy": policy}})
 
     async def list_drivers(self) -> list[str]:
-        return sorted(await self.stage.list_names(PODS))
+        return sorted(await self.api.list_names(PODS))
 
     async def get_state(self, name: str) -> str | None:
-        return state_of(await self.stage.client.get(SPARK_APPLICATIONS, name, self.stage.namespace))
+        return state_of(await self.api.client.get(SPARK_APPLICATIONS, name, self.api.namespace))
 
     async def wait_for_usage(self, cpu: str) -> None:
         async def is_used() -> bool:
-            queue = await self.stage.client.get(CLUSTER_QUEUES, self.name, None)
+            queue = await self.api.client.get(CLUSTER_QUEUES, self.name, None)
             (flavor,) = queue["status"]["flavorsUsage"]
             return [each["total"] for each in flavor["resources"] if each["name"] == "cpu"] == [cpu]
 
-        await self.stage.wait_until_true(is_used)
+        await self.api.wait_until_true(is_used)
 
 
 def build_objects(name: str) -> list[tuple[ResourceType, JsonObject]]:
@@ -206,7 +206,7 @@ async def scene(client: KubeClient, request: pytest.FixtureRequest) -> AsyncIter
         await client.create(kind, document, None)
     queue: JsonObject = {"apiVersion": LOCAL_QUEUES.api_version, "kind": "LocalQueue", "metadata": {"name": name}}
     await client.create(LOCAL_QUEUES, {**queue, "spec": {"clusterQueue": name}}, name)
-    scene = Scene(Stage(client, name), name, request.param)
+    scene = Scene(Api(client, name), name, request.param)
     try:
         await scene.start()
         yield scene

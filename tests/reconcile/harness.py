@@ -52,8 +52,8 @@ def build_application(name: str = "pi", *, conf: Mapping[str, str] = IMAGE, **mo
 
 
 @dataclass
-class Stage:
-    """One namespace of an API server.
+class Api:
+    """An API server, of which a test uses one namespace.
 
     Attributes:
         client: A client that does not fail.
@@ -91,6 +91,9 @@ class Stage:
                     return seen
         raise AssertionError("a watch without end has ended")
 
+    async def wait_for_deletion(self, name: str = "pi") -> None:
+        await self.wait_until(lambda seen: seen is None, name)
+
     async def wait_for_state(self, *states: ApplicationState, name: str = "pi") -> JsonObject:
         found = await self.wait_until(lambda seen: seen is not None and state_of(seen) in states, name)
         assert found is not None
@@ -119,6 +122,18 @@ class Stage:
     async def list_event_reasons(self) -> list[str]:
         return sorted(event["reason"] for event in await self.list_objects(EVENTS))
 
+    async def list_events(self, reason: str) -> list[JsonObject]:
+        return [event for event in await self.list_objects(EVENTS) if event["reason"] == reason]
+
+    async def wait_for_events(self, reason: str) -> list[JsonObject]:
+        """Wait until an Event has a reason; return all Events with this reason."""
+
+        async def are_recorded() -> bool:
+            return bool(await self.list_events(reason))
+
+        await self.wait_until_true(are_recorded)
+        return await self.list_events(reason)
+
     async def recreate_pod(self, pod: JsonObject) -> JsonObject:
         """Create a deleted pod again, as a controller does that has lost its lease."""
         metadata = {key: pod["metadata"][key] for key in ("name", "labels", "ownerReferences")}
@@ -129,13 +144,24 @@ class Stage:
         status = builders.build_driver_pod(story)["status"]
         await self.client.patch(PODS, name, self.namespace, {"status": status}, subresource="status")
 
-    async def play(self, *endings: str) -> None:
-        """Start every driver when it exists, and end it when its application is running.
+    @asynccontextmanager
+    async def play_drivers(self, *endings: str) -> AsyncIterator[None]:
+        """While the body runs, start every driver when it exists, and end it when its application is running.
 
         Args:
             endings: The end of each driver, in order. The last end also applies to all further drivers.
                 With `run`, the driver keeps running.
         """
+        task = asyncio.create_task(self._play_drivers(*endings))
+        try:
+            yield
+        finally:
+            task.cancel()
+            await asyncio.wait([task])
+        if not task.cancelled():
+            task.result()
+
+    async def _play_drivers(self, *endings: str) -> None:
         selector = f"{LABEL_ROLE}={ROLE_DRIVER}"
         async with asyncio.TaskGroup() as group:
             watched = list_and_watch(self.client, PODS, self.namespace, label_selector=selector)
@@ -161,30 +187,22 @@ class Stage:
 
 
 @asynccontextmanager
-async def play_drivers(stage: Stage, *endings: str) -> AsyncIterator[None]:
-    """Run `stage.play` while the body runs."""
-    task = asyncio.create_task(stage.play(*endings))
-    try:
-        yield
-    finally:
-        task.cancel()
-        await asyncio.wait([task])
-    if not task.cancelled():
-        task.result()
-
-
-@asynccontextmanager
 async def run_controller(
-    client: KubeClient,
-    namespace: str,
+    api: Api,
+    client: KubeClient | None = None,
     *,
     settings: ControllerSettings = QUICK,
     scope: Scope | None = None,
     metrics: Metrics | None = None,
     leadership: Leadership | None = None,
 ) -> AsyncIterator["asyncio.Task[None]"]:
-    """Run a controller while the body runs. The body starts when the controller is ready or has failed."""
-    scope = scope or NamedNamespaces((namespace,))
+    """Run a controller while the body runs. The body starts when the controller is ready or has failed.
+
+    Args:
+        api: The namespace whose resources the controller reconciles, unless `scope` contains others.
+        client: The client of the controller, for example one that fails. Default: the client of `api`.
+    """
+    client, scope = client or api.client, scope or NamedNamespaces((api.namespace,))
     async with run_in_background(Controller(client, scope, settings, metrics=metrics, leadership=leadership)) as task:
         yield task
 
