@@ -10,7 +10,7 @@ import pytest
 from airflow_provider_spark_operator.crds import build_custom_resource_definitions
 from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
 from airflow_provider_spark_operator.kube.resources import CUSTOM_RESOURCE_DEFINITIONS, SPARK_APPLICATIONS
-from tests.reliability.scene import Scene, open_scene
+from tests.reliability.harness import Harness, open_harness
 
 from control_plane import ControlPlane, build_kubeconfig, run_control_plane
 
@@ -28,10 +28,10 @@ def plane() -> Iterator[ControlPlane]:
 
 
 @pytest.fixture
-async def scene(plane: ControlPlane, tmp_path: Path) -> AsyncIterator[Scene]:
+async def harness(plane: ControlPlane, tmp_path: Path) -> AsyncIterator[Harness]:
     """A namespace with a scripted node and a controller that is not started yet."""
-    async with open_scene(plane, tmp_path / "controller") as scene:
-        yield scene
+    async with open_harness(plane, tmp_path / "controller") as harness:
+        yield harness
 
 
 async def _define(plane: ControlPlane) -> None:

@@ -10,8 +10,8 @@ from airflow_provider_spark_operator.kube.resources import SPARK_APPLICATIONS
 from airflow_provider_spark_operator.reconcile.controller import Controller
 from airflow_provider_spark_operator.reconcile.objects.scope import NamedNamespaces
 from tests.reconcile.harness import QUICK, run_in_background, state_of
-from tests.reliability.lives import TrackedApplication, find_life
-from tests.reliability.scene import DEADLINE, Scene
+from tests.reliability.harness import DEADLINE, Harness
+from tests.reliability.scripts import TrackedApplication, find_script
 from tests.reliability.test_streams import build_names
 
 
@@ -27,30 +27,30 @@ class Clock:
 
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("step", [timedelta(hours=-1), timedelta(hours=1)], ids=["back", "forward"])
-async def test_clock_change_causes_no_delay_and_no_second_driver(scene: Scene, step: timedelta) -> None:
+async def test_clock_change_causes_no_delay_and_no_second_driver(harness: Harness, step: timedelta) -> None:
     """The controller runs in the process of the test, which replaces its clock."""
     clock = Clock()
-    controller = Controller(scene.client, NamedNamespaces((scene.namespace,)), QUICK, now=clock)
+    controller = Controller(harness.client, NamedNamespaces((harness.namespace,)), QUICK, now=clock)
     async with run_in_background(controller):
-        lives = await scene.submit(["deletion-90", "deletion-91"])
-        waiting = await submit_with_backoff(scene, "restart-90", timedelta(seconds=30))
+        applications = await harness.submit(["deletion-90", "deletion-91"])
+        waiting = await submit_with_backoff(harness, "restart-90", timedelta(seconds=30))
         async with asyncio.timeout(DEADLINE):
-            for each in lives:
-                await scene.node.wait_until(each.key, lambda seen: is_in(seen, ApplicationState.RUNNING_HEALTHY))
-            await scene.node.wait_until(waiting.key, lambda seen: is_in(seen, ApplicationState.SCHEDULED_TO_RESTART))
+            for each in applications:
+                await harness.node.wait_until(each.key, lambda seen: is_in(seen, ApplicationState.RUNNING_HEALTHY))
+            await harness.node.wait_until(waiting.key, lambda seen: is_in(seen, ApplicationState.SCHEDULED_TO_RESTART))
         clock.error = step
-        lives += await scene.submit(build_names(2))
-        await scene.wait_until_completed([*lives, waiting])
+        applications += await harness.submit(build_names(2))
+        await harness.wait_until_completed([*applications, waiting])
 
 
 def is_in(document: dict[str, object] | None, state: ApplicationState) -> bool:
     return document is not None and state_of(document) == state
 
 
-async def submit_with_backoff(scene: Scene, name: str, backoff: timedelta) -> TrackedApplication:
+async def submit_with_backoff(harness: Harness, name: str, backoff: timedelta) -> TrackedApplication:
     """Submit an application that waits before its next attempt."""
-    document = find_life(name).document(name)
+    document = find_script(name).document(name)
     restarts = document["spec"]["applicationTolerations"]["restartConfig"]
     restarts["restartBackoffMillis"] = int(backoff.total_seconds() * 1000)
-    await scene.client.create(SPARK_APPLICATIONS, document, scene.namespace)
-    return scene.track(name)
+    await harness.client.create(SPARK_APPLICATIONS, document, harness.namespace)
+    return harness.track(name)

@@ -7,9 +7,9 @@ from collections.abc import Awaitable, Callable, Mapping
 import pytest
 from aiohttp import web
 
-from tests.reliability.lives import parametrize_lives
+from tests.reliability.harness import Harness, open_harness
 from tests.reliability.proxy import Fault, ReceivedRequest, build_refusal, reset_connection, send_no_answer
-from tests.reliability.scene import Scene, open_scene
+from tests.reliability.scripts import parametrize_scripts
 
 from control_plane import ControlPlane
 
@@ -51,27 +51,27 @@ class FaultPlan:
 
 
 @pytest.mark.timeout(1200)
-@parametrize_lives(quick="success")
+@parametrize_scripts(quick="success")
 async def test_application_completes_if_any_request_fails(
-    plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory, life: str
+    plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory, script: str
 ) -> None:
-    async with open_scene(plane, tmp_path_factory.mktemp(life), "--workers", str(_WORKERS)) as scene:
-        await scene.controller.start()
-        most = await _count_requests(scene, [f"{life}-error-after-{number}" for number in range(90, 95)])
+    async with open_harness(plane, tmp_path_factory.mktemp(script), "--workers", str(_WORKERS)) as harness:
+        await harness.controller.start()
+        most = await _count_requests(harness, [f"{script}-error-after-{number}" for number in range(90, 95)])
         assert most >= _FEWEST_REQUESTS
         parts = itertools.product(FAULTS, ("before", "after"), range(1, most + 1))
-        names = [f"{life}-{kind}-{when}-{number:02}" for kind, when, number in parts]
-        striking = scene.proxy.plan = FaultPlan(names)
-        await scene.wait_until_completed(await scene.submit(names))
+        names = [f"{script}-{kind}-{when}-{number:02}" for kind, when, number in parts]
+        striking = harness.proxy.plan = FaultPlan(names)
+        await harness.wait_until_completed(await harness.submit(names))
     # Faults only increase the number of requests. Therefore each application must have reached its faulty request.
     spared = {name: number for name, number in striking.requests.items() if number < int(name.rpartition("-")[2])}
     assert not spared
 
 
-async def _count_requests(scene: Scene, names: list[str]) -> int:
+async def _count_requests(harness: Harness, names: list[str]) -> int:
     """Return the smallest number of requests for an application without faults; a late reconciliation may need more."""
-    striking = scene.proxy.plan = FaultPlan(names)
-    await scene.wait_until_completed(await scene.submit(names))
+    striking = harness.proxy.plan = FaultPlan(names)
+    await harness.wait_until_completed(await harness.submit(names))
     return min(striking.requests.values())
 
 
@@ -89,11 +89,11 @@ class StatusFaultPlan(FaultPlan):
         return Fault(FAULTS[kind], after=when == "after") if self.requests[name] % 3 == 1 else None
 
 
-async def test_failed_write_of_a_status_is_repeated_without_a_backoff(scene: Scene) -> None:
+async def test_failed_write_of_a_status_is_repeated_without_a_backoff(harness: Harness) -> None:
     parts = itertools.product(("toomany", "error", "reset"), ("before", "after"))
     names = [f"restart-{kind}-{when}-0" for kind, when in parts]
-    plan = scene.proxy.plan = StatusFaultPlan(names)
-    await scene.controller.start()
-    await scene.wait_until_completed(await scene.submit(names))
+    plan = harness.proxy.plan = StatusFaultPlan(names)
+    await harness.controller.start()
+    await harness.wait_until_completed(await harness.submit(names))
     assert all(plan.requests.values())
-    assert "reconcile failed" not in scene.controller.log
+    assert "reconcile failed" not in harness.controller.log

@@ -8,9 +8,9 @@ from aiohttp import web
 
 from airflow_provider_spark_operator.kube.resources import LEASES
 from airflow_provider_spark_operator.reconcile.objects.lease import DEFAULT_LEASE
-from tests.reliability.lives import parametrize_lives
+from tests.reliability.harness import Harness
 from tests.reliability.proxy import Fault, ReceivedRequest, reset_connection
-from tests.reliability.scene import Scene
+from tests.reliability.scripts import parametrize_scripts
 
 # The minimum: finalizer, config map, driver, owner, service, network policy, and two writes of the status.
 _FEWEST_WRITES = 8
@@ -26,10 +26,10 @@ class KillPlan:
         has_struck: Set when the process has ended.
     """
 
-    def __init__(self, scene: Scene, name: str, number: int) -> None:
+    def __init__(self, harness: Harness, name: str, number: int) -> None:
         self.strikes = False
         self.has_struck = asyncio.Event()
-        self._scene = scene
+        self._harness = harness
         self._name = name
         self._remaining_writes = number
 
@@ -47,25 +47,25 @@ class KillPlan:
         return await reset_connection(request)
 
     async def _kill(self) -> None:
-        await self._scene.controller.kill()
+        await self._harness.controller.kill()
         self.has_struck.set()
 
 
 @pytest.mark.timeout(1200)
-@parametrize_lives(quick="restart")
-async def test_application_completes_if_controller_is_killed_after_any_write(scene: Scene, life: str) -> None:
-    await scene.controller.start()
+@parametrize_scripts(quick="restart")
+async def test_application_completes_if_controller_is_killed_after_any_write(harness: Harness, script: str) -> None:
+    await harness.controller.start()
     for number in itertools.count(1):
-        name = f"{life}-{number:02}"
-        killing = scene.proxy.plan = KillPlan(scene, name, number)
-        completion = asyncio.create_task(scene.wait_until_completed(await scene.submit([name])))
+        name = f"{script}-{number:02}"
+        killing = harness.proxy.plan = KillPlan(harness, name, number)
+        completion = asyncio.create_task(harness.wait_until_completed(await harness.submit([name])))
         struck = asyncio.create_task(killing.has_struck.wait())
         await asyncio.wait({completion, struck}, return_when=asyncio.FIRST_COMPLETED)
         if killing.strikes:
             await struck
             # The next process would wait until the Lease of the killed one expires.
-            await scene.client.delete(LEASES, DEFAULT_LEASE, scene.namespace)
-            await scene.controller.start()
+            await harness.client.delete(LEASES, DEFAULT_LEASE, harness.namespace)
+            await harness.controller.start()
         struck.cancel()
         await completion
         if not killing.strikes:

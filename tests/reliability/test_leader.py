@@ -12,8 +12,8 @@ import pytest
 from airflow_provider_spark_operator.kube.errors import NotFound
 from airflow_provider_spark_operator.kube.resources import LEASES
 from tests.controller import ControllerProcess
-from tests.reliability.lives import TrackedApplication
-from tests.reliability.scene import DEADLINE, Scene, build_controller
+from tests.reliability.harness import DEADLINE, Harness, build_controller
+from tests.reliability.scripts import TrackedApplication
 from tests.reliability.test_streams import build_names
 
 pytestmark = pytest.mark.timeout(1200)
@@ -26,63 +26,63 @@ class Pair:
     Attributes:
         first: The leader.
         second: The standby.
-        lives: Applications, half of which have a driver.
+        applications: Applications, half of which have a driver.
     """
 
     first: ControllerProcess
     second: ControllerProcess
-    lives: list[TrackedApplication]
+    applications: list[TrackedApplication]
 
 
 @asynccontextmanager
-async def run_pair(scene: Scene, applications: int) -> AsyncIterator[Pair]:
-    """Run two controllers with incomplete applications."""
-    lease = f"lease-{scene.namespace}"
-    words = ("--namespaces", scene.namespace, "--lease", lease)
+async def run_pair(harness: Harness, number: int) -> AsyncIterator[Pair]:
+    """Run two controllers with `number` incomplete applications."""
+    lease = f"lease-{harness.namespace}"
+    words = ("--namespaces", harness.namespace, "--lease", lease)
     first, second = (
-        build_controller(scene.folder / name, scene.proxy.url, scene.plane.token, *words)
+        build_controller(harness.folder / name, harness.proxy.url, harness.plane.token, *words)
         for name in ("first", "second")
     )
     try:
         await first.start()
-        await wait_for_leader(scene, lease)
+        await wait_for_leader(harness, lease)
         await second.start()
-        lives = await scene.submit(build_names(applications // 4))
+        applications = await harness.submit(build_names(number // 4))
         async with asyncio.timeout(DEADLINE):
-            while len(scene.node.drivers) < len(lives) // 2:  # noqa: ASYNC110 - a dictionary is no Event
+            while len(harness.node.drivers) < len(applications) // 2:  # noqa: ASYNC110 - a dictionary is no Event
                 await asyncio.sleep(0.01)
-        yield Pair(first, second, lives)
+        yield Pair(first, second, applications)
     finally:
         await first.kill()
         await second.kill()
 
 
 @pytest.mark.slow
-async def test_second_controller_completes_applications_after_leader_is_killed(scene: Scene) -> None:
-    async with run_pair(scene, 200) as pair:
+async def test_second_controller_completes_applications_after_leader_is_killed(harness: Harness) -> None:
+    async with run_pair(harness, 200) as pair:
         await pair.first.kill()
-        await scene.wait_until_completed(pair.lives)
+        await harness.wait_until_completed(pair.applications)
 
 
-async def test_suspended_leader_keeps_running_after_another_takes_over(scene: Scene) -> None:
+async def test_suspended_leader_keeps_running_after_another_takes_over(harness: Harness) -> None:
     """The suspended leader resumes in the middle of its work and does not know yet that it lost the lease."""
-    async with run_pair(scene, 40) as pair:
+    async with run_pair(harness, 40) as pair:
         os.kill(pair.first.pid, signal.SIGSTOP)
         async with asyncio.timeout(DEADLINE):
             while "ResourceReleased" not in pair.second.log:  # noqa: ASYNC110 - a file is no Event
                 await asyncio.sleep(0.1)
         os.kill(pair.first.pid, signal.SIGCONT)
-        await scene.wait_until_completed(pair.lives)
-        await scene.wait_until_completed(await scene.submit(["success-90", "restart-90"]))
+        await harness.wait_until_completed(pair.applications)
+        await harness.wait_until_completed(await harness.submit(["success-90", "restart-90"]))
         assert pair.first.is_running
 
 
-async def wait_for_leader(scene: Scene, lease: str) -> None:
+async def wait_for_leader(harness: Harness, lease: str) -> None:
     """Wait until the lease has a holder."""
     async with asyncio.timeout(DEADLINE):
         while True:
             try:
-                document = await scene.client.get(LEASES, lease, scene.namespace)
+                document = await harness.client.get(LEASES, lease, harness.namespace)
             except NotFound:
                 document = {}
             if document.get("spec", {}).get("holderIdentity"):

@@ -20,9 +20,9 @@ from airflow_provider_spark_operator.kube.resources import (
 )
 from airflow_provider_spark_operator.reconcile.objects.patches import build_finalizers_patch
 from tests.reconcile.harness import state_of
+from tests.reliability.harness import Harness
 from tests.reliability.odd import ANOTHER_FINALIZER, generate_odd_resources
 from tests.reliability.proxy import Fault, ReceivedRequest
-from tests.reliability.scene import Scene
 
 pytestmark = pytest.mark.timeout(900)
 
@@ -37,31 +37,31 @@ def find_kind(document: JsonObject) -> ResourceType:
     return SPARK_CLUSTERS if document["kind"] == SPARK_CLUSTERS.kind else SPARK_APPLICATIONS
 
 
-async def test_odd_resources_get_a_status_and_can_be_deleted(scene: Scene) -> None:
+async def test_odd_resources_get_a_status_and_can_be_deleted(harness: Harness) -> None:
     print(f"RELIABILITY_SEED={_SEED}")
     requests: Counter[str] = Counter()
-    stored = await create_odd_resources(scene, RESOURCES)
+    stored = await create_odd_resources(harness, RESOURCES)
 
     def count(received: ReceivedRequest) -> Fault | None:
         requests.update(name for name in stored if received.is_about(name) and not received.is_event)
         return None
 
-    scene.proxy.plan = count
-    await scene.controller.start()
-    await wait_until_no_match(scene, stored, lacks_status, "without a status")
+    harness.proxy.plan = count
+    await harness.controller.start()
+    await wait_until_no_match(harness, stored, lacks_status, "without a status")
     async with asyncio.TaskGroup() as group:
         for name, document in stored.items():
-            group.create_task(delete(scene.client, document, name, scene.namespace))
-    await wait_until_no_match(scene, stored, lambda _: True, "not gone after deletion")
+            group.create_task(delete(harness.client, document, name, harness.namespace))
+    await wait_until_no_match(harness, stored, lambda _: True, "not gone after deletion")
     assert max(requests.values()) < _MAX_REQUESTS, requests.most_common(5)
 
 
-async def create_odd_resources(scene: Scene, number: int) -> dict[str, JsonObject]:
+async def create_odd_resources(harness: Harness, number: int) -> dict[str, JsonObject]:
     """Create the first `number` odd resources that the API server accepts; return them by name."""
     stored: dict[str, JsonObject] = {}
     for document in islice(generate_odd_resources(_SEED), 2 * number):
         try:
-            await scene.client.create(find_kind(document), document, scene.namespace)
+            await harness.client.create(find_kind(document), document, harness.namespace)
         except (BadRequest, Invalid):
             continue
         stored[document["metadata"]["name"]] = document
@@ -76,25 +76,25 @@ async def delete(client: KubeClient, document: JsonObject, name: str, namespace:
 
 
 async def wait_until_no_match(
-    scene: Scene, stored: dict[str, JsonObject], is_left: Callable[[JsonObject], bool], what: str
+    harness: Harness, stored: dict[str, JsonObject], is_left: Callable[[JsonObject], bool], what: str
 ) -> None:
     """Wait until no resource matches. Remove the finalizer of another controller when it is the last finalizer."""
     remaining: list[JsonObject] = []
     try:
         async with asyncio.timeout(_DEADLINE):
-            while remaining := [each for each in await list_resources(scene) if is_left(each)]:
+            while remaining := [each for each in await list_resources(harness) if is_left(each)]:
                 for each in remaining:
-                    await drop_another_finalizer(scene, each)
+                    await drop_another_finalizer(harness, each)
                 await asyncio.sleep(0.5)
     except TimeoutError:
         names = [each["metadata"]["name"] for each in remaining]
         details = "\n".join(f"{name}: {json.dumps(stored[name])[:600]}" for name in names)
-        log = "\n".join(line for name in names[:5] for line in scene.controller.log.splitlines() if name in line)
+        log = "\n".join(line for name in names[:5] for line in harness.controller.log.splitlines() if name in line)
         raise AssertionError(f"{what}: {details}\n{log[-6000:]}") from None
 
 
-async def list_resources(scene: Scene) -> list[JsonObject]:
-    lists = [await scene.client.list(kind, scene.namespace) for kind in (SPARK_APPLICATIONS, SPARK_CLUSTERS)]
+async def list_resources(harness: Harness) -> list[JsonObject]:
+    lists = [await harness.client.list(kind, harness.namespace) for kind in (SPARK_APPLICATIONS, SPARK_CLUSTERS)]
     return [item for listed in lists for item in listed.items]
 
 
@@ -102,9 +102,9 @@ def lacks_status(document: JsonObject) -> bool:
     return state_of(document) is None
 
 
-async def drop_another_finalizer(scene: Scene, resource: JsonObject) -> None:
+async def drop_another_finalizer(harness: Harness, resource: JsonObject) -> None:
     metadata = resource["metadata"]
     if "deletionTimestamp" in metadata and metadata["finalizers"] == [ANOTHER_FINALIZER]:
         patch = build_finalizers_patch(resource, [])
         with suppress(NotFound, Conflict):
-            await scene.client.patch(find_kind(resource), metadata["name"], scene.namespace, patch)
+            await harness.client.patch(find_kind(resource), metadata["name"], harness.namespace, patch)

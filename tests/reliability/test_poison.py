@@ -10,8 +10,8 @@ from airflow_provider_spark_operator.core.states.states import ApplicationState
 from airflow_provider_spark_operator.kube.resources import EVENTS, SPARK_APPLICATIONS
 from airflow_provider_spark_operator.reconcile.objects.cache import ObjectKey
 from tests.reconcile.harness import IMAGE, build_application, history_of, state_of
+from tests.reliability.harness import DEADLINE, Harness
 from tests.reliability.proxy import Fault, ReceivedRequest
-from tests.reliability.scene import DEADLINE, Scene
 
 pytestmark = pytest.mark.timeout(900)
 
@@ -41,7 +41,7 @@ UNREADABLE = {"currentState": {"currentStateSummary": "Submitted", "lastTransiti
 _MAX_REQUESTS = 60
 
 
-async def test_invalid_application_does_not_block_others(scene: Scene) -> None:
+async def test_invalid_application_does_not_block_others(harness: Harness) -> None:
     names = [*POISONS, "poison-status"]
     requests: Counter[str] = Counter()
 
@@ -49,39 +49,39 @@ async def test_invalid_application_does_not_block_others(scene: Scene) -> None:
         requests.update(name for name in names if received.is_about(name))
         return None
 
-    scene.proxy.plan = count
+    harness.proxy.plan = count
     for name, (modifiers, _) in POISONS.items():
-        await scene.client.create(SPARK_APPLICATIONS, build_application(name, **modifiers), scene.namespace)
-    await scene.client.create(SPARK_APPLICATIONS, build_application("poison-status"), scene.namespace)
+        await harness.client.create(SPARK_APPLICATIONS, build_application(name, **modifiers), harness.namespace)
+    await harness.client.create(SPARK_APPLICATIONS, build_application("poison-status"), harness.namespace)
     patch = {"status": UNREADABLE}
-    await scene.client.patch(SPARK_APPLICATIONS, "poison-status", scene.namespace, patch, subresource="status")
-    await scene.controller.start()
-    await scene.wait_until_completed(await scene.submit(["success-00", "failure-00", "restart-00", "deletion-00"]))
+    await harness.client.patch(SPARK_APPLICATIONS, "poison-status", harness.namespace, patch, subresource="status")
+    await harness.controller.start()
+    await harness.wait_until_completed(await harness.submit(["success-00", "failure-00", "restart-00", "deletion-00"]))
     async with asyncio.timeout(DEADLINE):
         for name, (_, words) in POISONS.items():
-            await wait_until_refused(scene, name, words)
-        await wait_for_event(scene, "poison-status", "status.currentState")
+            await wait_until_refused(harness, name, words)
+        await wait_for_event(harness, "poison-status", "status.currentState")
     assert max(requests.values()) < _MAX_REQUESTS, requests
 
 
-async def wait_until_refused(scene: Scene, name: str, words: str) -> None:
+async def wait_until_refused(harness: Harness, name: str, words: str) -> None:
     """Wait until an application has ended with the cause in its status and its objects are deleted."""
-    key = ObjectKey(scene.namespace, name)
-    ended = await scene.node.wait_until(
+    key = ObjectKey(harness.namespace, name)
+    ended = await harness.node.wait_until(
         key, lambda seen: seen is not None and state_of(seen) == ApplicationState.RESOURCE_RELEASED
     )
     assert ended is not None
     assert history_of(ended) == ["Submitted", "SchedulingFailure", "ResourceReleased"]
     assert words in ended["status"]["stateTransitionHistory"]["1"]["message"]
-    while await scene.track(name).children():  # noqa: ASYNC110 - the state of an API is no Event
+    while await harness.track(name).children():  # noqa: ASYNC110 - the state of an API is no Event
         await asyncio.sleep(0.1)
 
 
-async def wait_for_event(scene: Scene, name: str, words: str) -> None:
+async def wait_for_event(harness: Harness, name: str, words: str) -> None:
     """Wait for an Event with the cause, for an application whose status the controller does not overwrite."""
     selector = f"involvedObject.name={name}"
     while True:
-        events = (await scene.client.list(EVENTS, scene.namespace, field_selector=selector)).items
+        events = (await harness.client.list(EVENTS, harness.namespace, field_selector=selector)).items
         if any(words in event["message"] for event in events):
             return
         await asyncio.sleep(0.1)

@@ -7,56 +7,56 @@ import pytest
 
 from airflow_provider_spark_operator.kube.resources import SPARK_APPLICATIONS
 from tests.reconcile.harness import state_of
-from tests.reliability.scene import DEADLINE, Scene
+from tests.reliability.harness import DEADLINE, Harness
 
 from control_plane import ControlPlane
 
 pytestmark = pytest.mark.timeout(900)
 
-_ALL_LIVES = ("success", "failure", "restart", "deletion")
+_ALL_SCRIPTS = ("success", "failure", "restart", "deletion")
 
 
 def build_names(number: int) -> list[str]:
-    """Return `number` application names for each life."""
-    return [f"{life}-{each:02}" for life in _ALL_LIVES for each in range(number)]
+    """Return `number` application names for each script."""
+    return [f"{script}-{each:02}" for script in _ALL_SCRIPTS for each in range(number)]
 
 
-async def test_applications_complete_if_watches_are_cut_every_second(scene: Scene) -> None:
-    scene.proxy.watch_seconds = 1.0
-    await scene.controller.start()
-    await scene.wait_until_completed(await scene.submit(build_names(5)))
+async def test_applications_complete_if_watches_are_cut_every_second(harness: Harness) -> None:
+    harness.proxy.watch_seconds = 1.0
+    await harness.controller.start()
+    await harness.wait_until_completed(await harness.submit(build_names(5)))
     # On a fast machine, the applications may complete before each watch was interrupted twice.
     async with asyncio.timeout(DEADLINE):
-        while scene.proxy.watches <= 6:  # noqa: ASYNC110 - the proxy's count is no Event
+        while harness.proxy.watches <= 6:  # noqa: ASYNC110 - the proxy's count is no Event
             await asyncio.sleep(0.01)
-    await scene.wait_until_completed(await scene.submit(["success-99"]))
+    await harness.wait_until_completed(await harness.submit(["success-99"]))
 
 
-async def test_applications_complete_after_api_server_restart(scene: Scene) -> None:
-    await scene.controller.start()
-    lives = await scene.submit([*build_names(12), "success-12", "restart-12"])
+async def test_applications_complete_after_api_server_restart(harness: Harness) -> None:
+    await harness.controller.start()
+    applications = await harness.submit([*build_names(12), "success-12", "restart-12"])
     async with asyncio.timeout(DEADLINE):
-        while len(scene.node.drivers) < len(lives) // 3:  # noqa: ASYNC110 - a dictionary is no Event
+        while len(harness.node.drivers) < len(applications) // 3:  # noqa: ASYNC110 - a dictionary is no Event
             await asyncio.sleep(0.01)
-    scene.plane.kill_api_server()
-    await asyncio.to_thread(scene.plane.start_api_server)
-    await scene.wait_until_completed(lives)
+    harness.plane.kill_api_server()
+    await asyncio.to_thread(harness.plane.start_api_server)
+    await harness.wait_until_completed(applications)
 
 
-async def test_changes_during_compaction_are_detected(scene: Scene) -> None:
+async def test_changes_during_compaction_are_detected(harness: Harness) -> None:
     """The compacted versions include a creation, a deletion, and the end of a driver."""
-    await scene.controller.start()
-    running = await scene.submit(["deletion-00"])
-    await scene.node.wait_until(running[0].key, lambda seen: seen is not None and state_of(seen) == "RunningHealthy")
-    scene.proxy.hold_watches()
-    await scene.client.delete(SPARK_APPLICATIONS, running[0].key.name, scene.namespace)
-    fresh = await scene.submit(["success-00", "restart-00"])
-    await compact(scene.plane)
-    scene.plane.kill_api_server()
-    await asyncio.to_thread(scene.plane.start_api_server)
-    scene.proxy.release_watches()
-    await scene.wait_until_completed([*running, *fresh])
-    assert scene.proxy.expired > 0, "the server still knew the old versions"
+    await harness.controller.start()
+    running = await harness.submit(["deletion-00"])
+    await harness.node.wait_until(running[0].key, lambda seen: seen is not None and state_of(seen) == "RunningHealthy")
+    harness.proxy.hold_watches()
+    await harness.client.delete(SPARK_APPLICATIONS, running[0].key.name, harness.namespace)
+    fresh = await harness.submit(["success-00", "restart-00"])
+    await compact(harness.plane)
+    harness.plane.kill_api_server()
+    await asyncio.to_thread(harness.plane.start_api_server)
+    harness.proxy.release_watches()
+    await harness.wait_until_completed([*running, *fresh])
+    assert harness.proxy.expired > 0, "the server still knew the old versions"
 
 
 async def compact(plane: ControlPlane) -> None:

@@ -12,8 +12,8 @@ from airflow_provider_spark_operator.kube.errors import NotFound
 from airflow_provider_spark_operator.kube.resources import NAMESPACES, SERVICE_ACCOUNTS, ResourceType
 from airflow_provider_spark_operator.reconcile.objects.cache import ObjectKey
 from tests.reconcile.harness import state_of
-from tests.reliability.lives import TrackedApplication
-from tests.reliability.scene import DEADLINE, Scene, build_controller, open_scene
+from tests.reliability.harness import DEADLINE, Harness, build_controller, open_harness
+from tests.reliability.scripts import TrackedApplication
 
 from control_plane import ControlPlane
 
@@ -26,49 +26,50 @@ ACCOUNT = "controller"
 
 
 async def test_other_namespace_is_unaffected_by_namespace_deletion(plane: ControlPlane, tmp_path: Path) -> None:
-    async with open_scene(plane, tmp_path / "controller", others=1) as scene:
-        (doomed,) = scene.others
-        await scene.controller.start()
+    async with open_harness(plane, tmp_path / "controller", others=1) as harness:
+        (doomed,) = harness.others
+        await harness.controller.start()
         lost = [
-            TrackedApplication(scene.client, scene.node, ObjectKey(doomed, f"deletion-{number}")) for number in range(5)
+            TrackedApplication(harness.client, harness.node, ObjectKey(doomed, f"deletion-{number}"))
+            for number in range(5)
         ]
         for each in lost:
             await each.submit()
         async with asyncio.timeout(DEADLINE):
             for each in lost:
-                await scene.node.wait_until(
+                await harness.node.wait_until(
                     each.key, lambda seen: seen is not None and state_of(seen) == "RunningHealthy"
                 )
-            await scene.client.delete(NAMESPACES, doomed, None)
-            await wait_until_namespace_is_deleted(scene.client, doomed)
+            await harness.client.delete(NAMESPACES, doomed, None)
+            await wait_until_namespace_is_deleted(harness.client, doomed)
         for each in lost:
             each.check()
-        await scene.wait_until_completed(await scene.submit(["success-00", "restart-00"]))
+        await harness.wait_until_completed(await harness.submit(["success-00", "restart-00"]))
 
 
-async def test_applications_complete_after_permissions_are_restored(scene: Scene) -> None:
+async def test_applications_complete_after_permissions_are_restored(harness: Harness) -> None:
     """The controller has only the permissions of docs/manifests."""
     role = yaml.safe_load(MANIFEST.read_text())
-    await scene.client.create(ROLES, role, scene.namespace)
-    binding = build_binding(role["metadata"]["name"], scene.namespace)
-    token = await create_account_token(scene)
-    controller = build_controller(scene.folder, scene.proxy.url, token, "--namespaces", scene.namespace)
-    await scene.client.create(ROLE_BINDINGS, binding, scene.namespace)
+    await harness.client.create(ROLES, role, harness.namespace)
+    binding = build_binding(role["metadata"]["name"], harness.namespace)
+    token = await create_account_token(harness)
+    controller = build_controller(harness.folder, harness.proxy.url, token, "--namespaces", harness.namespace)
+    await harness.client.create(ROLE_BINDINGS, binding, harness.namespace)
     try:
         await controller.start()
-        lives = await scene.submit(["deletion-00", "deletion-01"])
+        applications = await harness.submit(["deletion-00", "deletion-01"])
         async with asyncio.timeout(DEADLINE):
-            for each in lives:
-                await scene.node.wait_until(
+            for each in applications:
+                await harness.node.wait_until(
                     each.key, lambda seen: seen is not None and state_of(seen) == "RunningHealthy"
                 )
-            await scene.client.delete(ROLE_BINDINGS, binding["metadata"]["name"], scene.namespace)
-            scene.proxy.cut_watches()
-            lives += await scene.submit(["success-00", "restart-00"])
+            await harness.client.delete(ROLE_BINDINGS, binding["metadata"]["name"], harness.namespace)
+            harness.proxy.cut_watches()
+            applications += await harness.submit(["success-00", "restart-00"])
             while "grant the verb" not in controller.log:  # noqa: ASYNC110 - a file is no Event
                 await asyncio.sleep(0.1)
-        await scene.client.create(ROLE_BINDINGS, binding, scene.namespace)
-        await scene.wait_until_completed(lives)
+        await harness.client.create(ROLE_BINDINGS, binding, harness.namespace)
+        await harness.wait_until_completed(applications)
     finally:
         await controller.kill()
 
@@ -83,12 +84,12 @@ async def wait_until_namespace_is_deleted(client: KubeClient, namespace: str) ->
         await asyncio.sleep(0.1)
 
 
-async def create_account_token(scene: Scene) -> str:
+async def create_account_token(harness: Harness) -> str:
     """Create a service account without permissions; return its token."""
-    await scene.client.create(SERVICE_ACCOUNTS, {"metadata": {"name": ACCOUNT}}, scene.namespace)
+    await harness.client.create(SERVICE_ACCOUNTS, {"metadata": {"name": ACCOUNT}}, harness.namespace)
     tokens = ResourceType("", "v1", f"serviceaccounts/{ACCOUNT}/token", "TokenRequest")
     request = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}}
-    answer = await scene.client.create(tokens, request, scene.namespace)
+    answer = await harness.client.create(tokens, request, harness.namespace)
     token: str = answer["status"]["token"]
     return token
 

@@ -8,7 +8,7 @@ from airflow_provider_spark_operator.core.states.states import ApplicationState
 from airflow_provider_spark_operator.kube.resources import PODS
 from tests.reconcile.harness import Api, build_application
 from tests.reconcile.ownership.test_claims import OURS, TAKE_OVER, list_messages, run_rival
-from tests.reliability.scene import Scene
+from tests.reliability.harness import Harness
 
 from control_plane import build_kubeconfig
 
@@ -32,9 +32,11 @@ CASES: dict[str, tuple[JsonObject, list[str], JsonObject, int]] = {
 
 @pytest.mark.parametrize("is_return", [False, True], ids=["from the Apache operator", "back to it"])
 @pytest.mark.parametrize("state", CASES)
-async def test_application_completes_with_one_driver_after_takeover(scene: Scene, state: str, is_return: bool) -> None:
-    api = Api(scene.client, scene.namespace)
-    server = build_kubeconfig(scene.plane.server)
+async def test_application_completes_with_one_driver_after_takeover(
+    harness: Harness, state: str, is_return: bool
+) -> None:
+    api = Api(harness.client, harness.namespace)
+    server = build_kubeconfig(harness.plane.server)
     ours = run_rival(server, api, OURS, TAKE_OVER)
     theirs = run_rival(server, api, None, manager=APACHE)
     parts, stories, change, drivers = CASES[state]

@@ -17,7 +17,7 @@ from airflow_provider_spark_operator.core.states.states import ApplicationState
 from airflow_provider_spark_operator.kube.resources import PODS, SPARK_APPLICATIONS
 from airflow_provider_spark_operator.reconcile.objects.cache import ObjectKey
 from tests.reconcile.harness import IMAGE, build_application, state_of
-from tests.reliability.scene import DEADLINE, Scene, open_scene
+from tests.reliability.harness import DEADLINE, Harness, open_harness
 
 from control_plane import ControlPlane
 
@@ -82,90 +82,90 @@ async def trickle(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None
 
 
 @pytest.fixture
-async def hostile_scene(plane: ControlPlane, tmp_path: Path) -> AsyncIterator[Scene]:
-    """A scene whose controller has a few workers and serves metrics, with a namespace for the hostile tenant."""
+async def hostile_harness(plane: ControlPlane, tmp_path: Path) -> AsyncIterator[Harness]:
+    """A harness whose controller has a few workers and serves metrics, with a namespace for the hostile tenant."""
     words = ("--workers", "10", "--health-port", "0", "--metrics-port", "0")
-    async with open_scene(plane, tmp_path / "controller", *words, others=1) as scene:
-        yield scene
+    async with open_harness(plane, tmp_path / "controller", *words, others=1) as harness:
+        yield harness
 
 
-async def test_hostile_tenant_delays_no_other_namespace(hostile_scene: Scene) -> None:
-    scene, (tenant,) = hostile_scene, hostile_scene.others
+async def test_hostile_tenant_delays_no_other_namespace(hostile_harness: Harness) -> None:
+    harness, (tenant,) = hostile_harness, hostile_harness.others
     async with serve_slowly() as url:
-        await scene.controller.start()
-        alone = await measure_starts(scene, "success-alone")
-        await scene.controller.stop()
+        await harness.controller.start()
+        alone = await measure_starts(harness, "success-alone")
+        await harness.controller.stop()
         # The API server itself needs seconds for some of them.
         for document in build_large_applications():
-            await scene.client.create(SPARK_APPLICATIONS, document, tenant)
-        await create_slow_applications(scene, tenant, url, "slow")
+            await harness.client.create(SPARK_APPLICATIONS, document, tenant)
+        await create_slow_applications(harness, tenant, url, "slow")
         for number in range(5):
-            await scene.client.create(PODS, build_large_pod(f"pod-{number}"), tenant)
-        fields = await scene.controller.start()
-        await scene.wait_until_completed(await scene.submit([f"success-{number:02}" for number in range(ORDINARY)]))
+            await harness.client.create(PODS, build_large_pod(f"pod-{number}"), tenant)
+        fields = await harness.controller.start()
+        await harness.wait_until_completed(await harness.submit([f"success-{number:02}" for number in range(ORDINARY)]))
         # The server still holds the templates of the tenant: nothing had to wait for their end.
-        assert any(not is_refused(scene, tenant, f"slow-{number}") for number in range(SLOW))
+        assert any(not is_refused(harness, tenant, f"slow-{number}") for number in range(SLOW))
         async with asyncio.timeout(DEADLINE):
             for number in range(5):
-                await scene.node.wait_until(ObjectKey(tenant, f"large-{number}"), has_ended)
+                await harness.node.wait_until(ObjectKey(tenant, f"large-{number}"), has_ended)
         stalls = await count_stalls(fields["metrics-port"])
-        assert "could not renew lease" not in scene.controller.log
-        starts = await measure_starts_beside(scene, tenant, url)
+        assert "could not renew lease" not in harness.controller.log
+        starts = await measure_starts_beside(harness, tenant, url)
         # Connections to the slow server are open, and do not delay the end of the process.
-        await scene.controller.stop()
+        await harness.controller.stop()
     limit = max(LONGEST_START, SLOWDOWN * alone)
     assert starts < limit, f"an application started after {starts:.2f} s, and after {alone:.2f} s without the tenant"
     assert stalls == 0, f"{stalls} stalls of more than {LONGEST_STALL} s"
-    assert "Timeout (" not in scene.controller.log
+    assert "Timeout (" not in harness.controller.log
 
 
-async def measure_starts(scene: Scene, prefix: str) -> float:
+async def measure_starts(harness: Harness, prefix: str) -> float:
     """Start applications one after the other; return the longest time until a driver was requested, in seconds."""
     longest = 0.0
     for number in range(STARTS):
         name = f"{prefix}-{number}"
         began = time.monotonic()
-        await scene.submit([name])
+        await harness.submit([name])
         async with asyncio.timeout(DEADLINE):
-            await scene.node.wait_until(ObjectKey(scene.namespace, name), has_started)
+            await harness.node.wait_until(ObjectKey(harness.namespace, name), has_started)
         longest = max(longest, time.monotonic() - began)
     return longest
 
 
-async def create_slow_applications(scene: Scene, tenant: str, url: str, prefix: str) -> None:
+async def create_slow_applications(harness: Harness, tenant: str, url: str, prefix: str) -> None:
     for number in range(SLOW):
         conf = {**IMAGE, TEMPLATE_KEY: f"{url}?{number}"}
-        await scene.client.create(SPARK_APPLICATIONS, build_application(f"{prefix}-{number}", conf=conf), tenant)
+        await harness.client.create(SPARK_APPLICATIONS, build_application(f"{prefix}-{number}", conf=conf), tenant)
 
 
-async def measure_starts_beside(scene: Scene, tenant: str, url: str) -> float:
+async def measure_starts_beside(harness: Harness, tenant: str, url: str) -> float:
     """Measure starts while the tenant submits and changes applications; return the result of the best round.
 
     The tenant disturbs every round, other programs on the machine only some of them.
     """
-    disturbance = asyncio.create_task(change_repeatedly(scene, tenant))
+    disturbance = asyncio.create_task(change_repeatedly(harness, tenant))
     rounds = []
     for number in range(ROUNDS):
-        await create_slow_applications(scene, tenant, url, f"slow-{number}")
-        rounds.append(await measure_starts(scene, f"success-beside-{number}"))
+        await create_slow_applications(harness, tenant, url, f"slow-{number}")
+        rounds.append(await measure_starts(harness, f"success-beside-{number}"))
     assert not disturbance.done(), disturbance
     disturbance.cancel()
     return min(rounds)
 
 
-async def change_repeatedly(scene: Scene, tenant: str) -> None:
+async def change_repeatedly(harness: Harness, tenant: str) -> None:
     for number in range(1_000_000):
         patch = {"metadata": {"labels": {"changed": str(number)}}}
         # The API server needs little time for long texts and lists.
-        await scene.client.patch(SPARK_APPLICATIONS, f"large-{number % 2}", tenant, patch)
+        await harness.client.patch(SPARK_APPLICATIONS, f"large-{number % 2}", tenant, patch)
 
 
 def has_started(document: JsonObject | None) -> bool:
     return document is not None and state_of(document) not in (None, ApplicationState.SUBMITTED)
 
 
-def is_refused(scene: Scene, namespace: str, name: str) -> bool:
-    return has_ended(scene.node.applications.get(ObjectKey(namespace, name)))
+def is_refused(harness: Harness, namespace: str, name: str) -> bool:
+    return has_ended(harness.node.applications.get(ObjectKey(namespace, name)))
 
 
 def has_ended(document: JsonObject | None) -> bool:

@@ -15,9 +15,9 @@ from airflow_provider_spark_operator.kube.errors import NotFound
 from airflow_provider_spark_operator.kube.resources import NAMESPACES
 from airflow_provider_spark_operator.reconcile.objects.cache import ObjectKey
 from tests.controller import ControllerProcess
-from tests.reliability.lives import TrackedApplication, find_endings
 from tests.reliability.node import ScriptedNode
 from tests.reliability.proxy import Proxy
+from tests.reliability.scripts import TrackedApplication, find_endings
 
 from control_plane import ControlPlane, Server, build_kubeconfig
 
@@ -31,8 +31,8 @@ _QUICK = {
 
 
 @dataclass
-class Scene:
-    """The environment of a test.
+class Harness:
+    """The servers, the controller and the namespaces of a test.
 
     Attributes:
         plane: The control plane.
@@ -60,26 +60,26 @@ class Scene:
 
     async def submit(self, names: Iterable[str]) -> list[TrackedApplication]:
         """Submit applications concurrently."""
-        lives = [self.track(name) for name in names]
-        await asyncio.gather(*(each.submit() for each in lives))
-        return lives
+        applications = [self.track(name) for name in names]
+        await asyncio.gather(*(each.submit() for each in applications))
+        return applications
 
-    async def wait_until_completed(self, lives: Iterable[TrackedApplication]) -> None:
+    async def wait_until_completed(self, applications: Iterable[TrackedApplication]) -> None:
         """Wait until all applications have completed, then check each of them."""
-        lives = list(lives)
+        applications = list(applications)
         try:
             async with asyncio.timeout(DEADLINE):
-                await asyncio.gather(*(each.wait_until_completed() for each in lives))
+                await asyncio.gather(*(each.wait_until_completed() for each in applications))
         except TimeoutError:
-            unfinished = [await each.describe_progress() for each in lives if not each.is_over]
+            unfinished = [await each.describe_progress() for each in applications if not each.is_over]
             raise AssertionError(f"not over after {DEADLINE} s: {'; '.join(unfinished)}") from None
-        for each in lives:
+        for each in applications:
             each.check()
 
 
 @asynccontextmanager
-async def open_scene(plane: ControlPlane, folder: Path, *words: str, others: int = 0) -> AsyncIterator[Scene]:
-    """Open a scene in a new namespace, with `others` more namespaces; `words` are more options of the controller."""
+async def open_harness(plane: ControlPlane, folder: Path, *words: str, others: int = 0) -> AsyncIterator[Harness]:
+    """Open a harness with a new namespace and `others` more; `words` are more options of the controller."""
     names = [f"reliability-{secrets.token_hex(3)}" for _ in range(1 + others)]
     async with AsyncExitStack() as stack:
         access = ClusterAccess(kubeconfig_document=build_kubeconfig(plane.server))
@@ -92,7 +92,7 @@ async def open_scene(plane: ControlPlane, folder: Path, *words: str, others: int
         await stack.enter_async_context(node.run())
         controller = build_controller(folder, proxy.url, plane.token, "--namespaces", ",".join(names), *words)
         stack.push_async_callback(controller.kill)
-        yield Scene(plane, client, proxy, controller, node, names[0], tuple(names[1:]), folder)
+        yield Harness(plane, client, proxy, controller, node, names[0], tuple(names[1:]), folder)
 
 
 async def _drop_namespace(client: KubeClient, name: str) -> None:

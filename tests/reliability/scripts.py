@@ -1,4 +1,4 @@
-"""The lives of applications that must complete despite faults: their course and their expected end."""
+"""Scripts of applications that must complete despite faults: what happens to them, and their expected ends."""
 
 import asyncio
 from dataclasses import dataclass, field
@@ -22,8 +22,8 @@ _ENDS = (ApplicationState.FAILED, ApplicationState.SUCCEEDED, ApplicationState.S
 
 
 @dataclass(frozen=True)
-class Life:
-    """The course of an application.
+class Script:
+    """What happens to an application.
 
     Attributes:
         endings: How its drivers end, in order.
@@ -45,30 +45,30 @@ class Life:
 
 
 _RESTARTS = {"restartPolicy": "Always", "maxRestartAttempts": 1, "restartBackoffMillis": 1}
-LIVES = {
-    "success": Life(("succeeded",), ("Succeeded",), config_map=True),
-    "failure": Life(("failed",), ("Failed",)),
-    "restart": Life(("failed", "succeeded"), ("Failed", "Succeeded"), {"restart": _RESTARTS}, config_map=True),
-    "deletion": Life(("run",), ()),
-    "suspension": Life(("run", "succeeded"), ("Suspended", "Succeeded"), config_map=True),
+SCRIPTS = {
+    "success": Script(("succeeded",), ("Succeeded",), config_map=True),
+    "failure": Script(("failed",), ("Failed",)),
+    "restart": Script(("failed", "succeeded"), ("Failed", "Succeeded"), {"restart": _RESTARTS}, config_map=True),
+    "deletion": Script(("run",), ()),
+    "suspension": Script(("run", "succeeded"), ("Suspended", "Succeeded"), config_map=True),
 }
 
 
-def parametrize_lives(quick: str) -> pytest.MarkDecorator:
-    """Parametrize a test by the names of all lives; all but `quick` are marked slow."""
-    lives = [pytest.param(name, marks=() if name == quick else pytest.mark.slow) for name in LIVES]
-    return pytest.mark.parametrize("life", lives)
+def parametrize_scripts(quick: str) -> pytest.MarkDecorator:
+    """Parametrize a test by the names of all scripts; all but `quick` are marked slow."""
+    scripts = [pytest.param(name, marks=() if name == quick else pytest.mark.slow) for name in SCRIPTS]
+    return pytest.mark.parametrize("script", scripts)
 
 
-def find_life(name: str) -> Life:
-    """Return the life of an application, whose name starts with the name of the life."""
-    return LIVES[name.partition("-")[0]]
+def find_script(name: str) -> Script:
+    """Return the script of an application, whose name starts with the name of the script."""
+    return SCRIPTS[name.partition("-")[0]]
 
 
 def find_endings(name: str) -> tuple[str, ...]:
-    """Return how the drivers of an application end; empty if its name names no life."""
-    life = LIVES.get(name.partition("-")[0])
-    return life.endings if life else ()
+    """Return how the drivers of an application end; empty if its name names no script."""
+    script = SCRIPTS.get(name.partition("-")[0])
+    return script.endings if script else ()
 
 
 @dataclass
@@ -78,7 +78,7 @@ class TrackedApplication:
     Args:
         client: Client that bypasses all faults.
         node: Node that runs the drivers.
-        key: Namespace and name of the application. The name starts with the name of its life.
+        key: Namespace and name of the application. The name starts with the name of its script.
         is_over: Whether `wait_until_completed` has returned.
     """
 
@@ -90,13 +90,13 @@ class TrackedApplication:
     async def submit(self) -> None:
         """Submit the application."""
         await self.client.create(
-            SPARK_APPLICATIONS, find_life(self.key.name).document(self.key.name), self.key.namespace
+            SPARK_APPLICATIONS, find_script(self.key.name).document(self.key.name), self.key.namespace
         )
         await self.node.wait_until(self.key, lambda seen: seen is not None)
 
     async def wait_until_completed(self) -> None:
         """Act as the user, and wait until the application has ended and its objects are deleted."""
-        outcomes = find_life(self.key.name).outcomes
+        outcomes = find_script(self.key.name).outcomes
         if outcomes:
             if _SUSPENDED in outcomes:
                 await self._suspend_and_resume()
@@ -126,15 +126,15 @@ class TrackedApplication:
 
     def check(self) -> None:
         """Assert that each attempt had one driver and that the history has the end of each attempt."""
-        life = find_life(self.key.name)
+        script = find_script(self.key.name)
         drivers = self.node.drivers[self.key]
-        wanted = [f"{self.key.name}-{attempt}-driver" for attempt in range(max(1, len(life.outcomes)))]
+        wanted = [f"{self.key.name}-{attempt}-driver" for attempt in range(max(1, len(script.outcomes)))]
         assert sorted(drivers) == wanted, self.key
         assert [len(uids) for uids in drivers.values()] == [1] * len(wanted), (self.key, dict(drivers))
-        if life.outcomes:
+        if script.outcomes:
             document = self.node.applications[self.key]
             ends = [state for state in history_of(document) if state in _ENDS]
-            assert ends == list(life.outcomes), (self.key, history_of(document))
+            assert ends == list(script.outcomes), (self.key, history_of(document))
 
     async def _suspend_and_resume(self) -> None:
         for state, suspend in ((ApplicationState.RUNNING_HEALTHY, True), (_SUSPENDED, False)):
