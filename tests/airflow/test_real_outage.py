@@ -54,7 +54,7 @@ with create_session() as session:
 """
 
 
-class Scene:
+class DeferredDag:
     """The files of the DAG, the logs of its tasks, and the actions of a user."""
 
     def __init__(self, folder: Path, cluster: Any) -> None:
@@ -96,21 +96,21 @@ class Scene:
         for name in names:
             self._cluster.play(_succeed, name)
 
-    async def run(self, plot: Callable[[], Any]) -> dict[str, str | None]:
-        """Run the DAG and, at the same time, the plot. Return the final states."""
-        acting = asyncio.create_task(plot())
+    async def run(self, act: Callable[[], Any]) -> dict[str, str | None]:
+        """Run the DAG and, at the same time, the actions. Return the final states."""
+        actions = asyncio.create_task(act())
         try:
             run = asyncio.create_task(
                 _read_final_states(self.folder, self.folder / "dags", self.kubeconfig, self.states.update)
             )
-            await asyncio.wait({acting, run}, return_when=asyncio.FIRST_COMPLETED)
-            if acting.done():
-                acting.result()
+            await asyncio.wait({actions, run}, return_when=asyncio.FIRST_COMPLETED)
+            if actions.done():
+                actions.result()
             return await run
         finally:
             run.cancel()
-            acting.cancel()
-            await asyncio.gather(acting, run, return_exceptions=True)
+            actions.cancel()
+            await asyncio.gather(actions, run, return_exceptions=True)
 
 
 async def _succeed(application: Any) -> None:
@@ -128,33 +128,33 @@ async def _wait_until(holds: Callable[[], bool]) -> None:
 
 
 async def test_tasks_end_after_address_authority_and_token_change(cluster: Cluster, tmp_path: Path) -> None:
-    scene = Scene(tmp_path, cluster)
+    dag = DeferredDag(tmp_path, cluster)
     cluster.script = _run_on
     early = ["early", "killed-then", "killed-later"]
-    scene.prepare(before=early, after=["late"])
+    dag.prepare(before=early, after=["late"])
     identity = issue_identity(tmp_path)
 
     def all_logged(words: str, *names: str) -> Callable[[], bool]:
-        return lambda: all(words in scene.read_log(name) for name in names)
+        return lambda: all(words in dag.read_log(name) for name in names)
 
-    async def plot() -> None:
+    async def act() -> None:
         await _wait_until(all_logged("RunningHealthy", *early))
         await asyncio.to_thread(shut_down, cluster)
         # Each waiting task logs the outage, not only the first task.
         await _wait_until(all_logged("the Kubernetes API is not available", *early))
-        await scene.mark_failed("killed-then")
-        await _wait_until(lambda: scene.states.get("killed-then") == "failed")
+        await dag.mark_failed("killed-then")
+        await _wait_until(lambda: dag.states.get("killed-then") == "failed")
         with relocate(cluster, identity=identity) as kubeconfig:
-            scene.configure(kubeconfig)
+            dag.configure(kubeconfig)
             await _wait_until(lambda: "killed-then" not in _list_names(cluster))
-            scene.open_gate()
+            dag.open_gate()
             await _wait_until(all_logged("RunningHealthy", "late"))
-            await scene.mark_failed("killed-later")
+            await dag.mark_failed("killed-later")
             await _wait_until(lambda: "killed-later" not in _list_names(cluster))
-            await asyncio.to_thread(scene.end, "early", "late")
-            await _wait_until(lambda: {scene.states.get(name) for name in ("early", "late")} == {"success"})
+            await asyncio.to_thread(dag.end, "early", "late")
+            await _wait_until(lambda: {dag.states.get(name) for name in ("early", "late")} == {"success"})
 
-    states = await scene.run(plot)
+    states = await dag.run(act)
 
     assert states == {
         "early": "success",
@@ -167,23 +167,23 @@ async def test_tasks_end_after_address_authority_and_token_change(cluster: Clust
 
 
 async def test_rotated_token_does_not_end_the_wait_in_triggerer_or_on_worker(cluster: Cluster, tmp_path: Path) -> None:
-    scene = Scene(tmp_path, cluster)
+    dag = DeferredDag(tmp_path, cluster)
     cluster.script = _run_on
     tasks = ["one", "other", "on-worker"]
-    scene.prepare(before=tasks, after=[])
+    dag.prepare(before=tasks, after=[])
     port = int(cluster.kubeconfig["clusters"][0]["cluster"]["server"].rpartition(":")[2])
 
-    async def plot() -> None:
-        await _wait_until(lambda: all("RunningHealthy" in scene.read_log(name) for name in tasks))
+    async def act() -> None:
+        await _wait_until(lambda: all("RunningHealthy" in dag.read_log(name) for name in tasks))
         await asyncio.to_thread(shut_down, cluster)
         with relocate(cluster, port) as kubeconfig:
             rejected = "renew the token of user 'test' in kubeconfig"
-            await _wait_until(lambda: all(rejected in scene.read_log(name) for name in tasks))
-            scene.configure(kubeconfig)
-            await asyncio.to_thread(scene.end, *tasks)
-            await _wait_until(lambda: {scene.states.get(name) for name in tasks} == {"success"})
+            await _wait_until(lambda: all(rejected in dag.read_log(name) for name in tasks))
+            dag.configure(kubeconfig)
+            await asyncio.to_thread(dag.end, *tasks)
+            await _wait_until(lambda: {dag.states.get(name) for name in tasks} == {"success"})
 
-    assert await scene.run(plot) == dict.fromkeys(tasks, "success")
+    assert await dag.run(act) == dict.fromkeys(tasks, "success")
 
 
 def _list_names(cluster: Any) -> set[str]:

@@ -83,7 +83,7 @@ class Cloud:
 
 
 @dataclass
-class Scene:
+class CloudCluster:
     """The API server of the cluster, and the namespace of the task."""
 
     cloud: Cloud
@@ -196,9 +196,9 @@ def open_aks(stack: ExitStack, plane: ControlPlane, monkeypatch: pytest.MonkeyPa
 
 
 @pytest.fixture(params=[open_eks, open_gke, open_aks], ids=["eks", "gke", "aks"])
-async def scene(
+async def cluster(
     request: pytest.FixtureRequest, plane: ControlPlane, webhook: TokenWebhook, monkeypatch: pytest.MonkeyPatch
-) -> AsyncIterator[Scene]:
+) -> AsyncIterator[CloudCluster]:
     for module, name in (
         (link, "SHORTEST_READ_SECONDS"),
         (credentials, "SHORTEST_RELOAD_SECONDS"),
@@ -217,7 +217,7 @@ async def scene(
         monkeypatch.setenv("AIRFLOW_CONN_ANALYTICS", json.dumps(connection))
         async with await open_client(ClusterAccess(kubeconfig_document=build_kubeconfig(plane.server))) as admin:
             await prepare(admin, namespace, cloud.user)
-            yield Scene(cloud, webhook, admin, namespace)
+            yield CloudCluster(cloud, webhook, admin, namespace)
             await admin.delete(NAMESPACES, namespace, None)
 
 
@@ -238,48 +238,48 @@ async def prepare(admin: KubeClient, namespace: str, user: str) -> None:
     await admin.create(ROLE_BINDINGS, binding, namespace)
 
 
-async def test_task_waits_longer_than_its_tokens_are_valid(scene: Scene) -> None:
-    scene.webhook.lifetime = 3.0
-    scene.cloud.shorten(3.0)
-    task = await scene.start_task()
-    used = len(scene.webhook.used)
-    await scene.until(lambda: len(scene.webhook.used) >= used + 2)
+async def test_task_waits_longer_than_its_tokens_are_valid(cluster: CloudCluster) -> None:
+    cluster.webhook.lifetime = 3.0
+    cluster.cloud.shorten(3.0)
+    task = await cluster.start_task()
+    used = len(cluster.webhook.used)
+    await cluster.until(lambda: len(cluster.webhook.used) >= used + 2)
     assert not task.done()
-    await scene.enter(*find_states(APACHE).succeeding)
+    await cluster.enter(*find_states(APACHE).succeeding)
     assert await task == "report"
 
 
-async def test_rejected_token_is_replaced_while_a_task_waits(scene: Scene) -> None:
-    task = await scene.start_task()
-    scene.webhook.revoke()
-    await scene.until(lambda: bool(scene.webhook.rejected))
-    await scene.enter(*find_states(APACHE).succeeding)
+async def test_rejected_token_is_replaced_while_a_task_waits(cluster: CloudCluster) -> None:
+    task = await cluster.start_task()
+    cluster.webhook.revoke()
+    await cluster.until(lambda: bool(cluster.webhook.rejected))
+    await cluster.enter(*find_states(APACHE).succeeding)
     assert await task == "report"
-    assert len(scene.webhook.used) > len(set(scene.webhook.rejected))
+    assert len(cluster.webhook.used) > len(set(cluster.webhook.rejected))
 
 
-async def test_task_without_permission_to_find_the_cluster_names_the_permission(scene: Scene) -> None:
-    scene.cloud.deny()
+async def test_task_without_permission_to_find_the_cluster_names_the_permission(cluster: CloudCluster) -> None:
+    cluster.cloud.deny()
     with pytest.raises(Exception, match="of connection 'analytics'") as caught:
-        await scene.run_task()
-    assert scene.cloud.permission in str(caught.value)
+        await cluster.run_task()
+    assert cluster.cloud.permission in str(caught.value)
 
 
-async def test_identity_without_access_to_the_cluster_is_told_how_to_get_it(scene: Scene) -> None:
-    scene.webhook.identify = lambda token: None
+async def test_identity_without_access_to_the_cluster_is_told_how_to_get_it(cluster: CloudCluster) -> None:
+    cluster.webhook.identify = lambda token: None
     with pytest.raises(Exception, match="Unauthorized") as caught:
-        await scene.run_task()
-    assert scene.cloud.renewal in str(caught.value)
+        await cluster.run_task()
+    assert cluster.cloud.renewal in str(caught.value)
 
 
-async def test_connection_with_the_documented_permissions_passes_the_test(scene: Scene) -> None:
-    passed, message = await scene.check_connection()
+async def test_connection_with_the_documented_permissions_passes_the_test(cluster: CloudCluster) -> None:
+    passed, message = await cluster.check_connection()
     assert passed, message
     assert message.startswith("connection to https://127.0.0.1:")
     assert "SparkApplication of spark.apache.org (v1, v1beta1, v1alpha1)" in message
 
 
-async def test_missing_permission_is_named_by_the_test_of_the_connection(scene: Scene) -> None:
+async def test_missing_permission_is_named_by_the_test_of_the_connection(cluster: CloudCluster) -> None:
     role = yaml.safe_load(MANIFEST.read_text())
     for rule in role["rules"]:
         if "pods/log" in rule["resources"]:
@@ -287,16 +287,16 @@ async def test_missing_permission_is_named_by_the_test_of_the_connection(scene: 
         if rule["apiGroups"] == ["spark.apache.org"]:
             rule["verbs"].remove("delete")
     rules = [rule for rule in role["rules"] if rule["verbs"]]
-    await scene.admin.patch(ROLES, role["metadata"]["name"], scene.namespace, {"rules": rules})
+    await cluster.admin.patch(ROLES, role["metadata"]["name"], cluster.namespace, {"rules": rules})
     missing = ("delete sparkapplications.spark.apache.org", "delete sparkclusters.spark.apache.org", "get pods/log")
 
     async def read() -> list[str]:
-        passed, message = await scene.check_connection()
+        passed, message = await cluster.check_connection()
         assert not passed
         return message.splitlines()
 
     advice = "missing. Bind the Role in docs/manifests/airflow.yaml to the identity of the connection"
-    expected = [f"permission to {one} in namespace {scene.namespace}: {advice}" for one in missing]
+    expected = [f"permission to {one} in namespace {cluster.namespace}: {advice}" for one in missing]
     assert await read() == expected
 
 
@@ -322,13 +322,13 @@ with DAG("deferred", schedule=None):
 
 
 @pytest.mark.timeout(DEADLINE_SECONDS + 60)
-@pytest.mark.parametrize("scene", [open_eks], indirect=True, ids=["eks"])
-async def test_triggerer_reads_the_connections_from_the_database(scene: Scene, tmp_path: Path) -> None:
+@pytest.mark.parametrize("cluster", [open_eks], indirect=True, ids=["eks"])
+async def test_triggerer_reads_the_connections_from_the_database(cluster: CloudCluster, tmp_path: Path) -> None:
     connections = {name: os.environ[f"AIRFLOW_CONN_{name.upper()}"] for name in ("analytics", "spark_aws")}
     async with run_real_dag(None, tmp_path, DAG_FILE, connections) as airflow:
         await airflow.until(lambda: airflow.has_noted_end("report"))
         # The worker and the triggerer are processes with their own tokens.
-        await airflow.until(lambda: len(scene.webhook.used) >= 2)
+        await airflow.until(lambda: len(cluster.webhook.used) >= 2)
         dialect = find_states(APACHE)
-        await scene.enter(*dialect.waiting, *dialect.running, *dialect.succeeding)
+        await cluster.enter(*dialect.waiting, *dialect.running, *dialect.succeeding)
         assert await airflow.wait_for_end() == {"report": "success"}

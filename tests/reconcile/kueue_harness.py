@@ -49,11 +49,11 @@ S = ApplicationState
 
 
 @dataclass
-class Scene:
+class QueuedNamespace:
     """A namespace with a queue that has room for one driver with one executor, or for one cluster with one worker.
 
     Attributes:
-        api: The namespace.
+        api: The API, whose namespace is this one.
         name: The name of the queues, the flavor and the priority class.
         restarts: Whether the controller does not run while something happens, as after a kill.
     """
@@ -173,7 +173,7 @@ class Scene:
 
 
 def build_objects(name: str) -> list[tuple[ResourceType, JsonObject]]:
-    """Build the flavor, the queue and the priority class of a scene."""
+    """Build the flavor, the queue and the priority class of a namespace."""
     resources = [{"name": "cpu", "nominalQuota": 2}, {"name": "memory", "nominalQuota": "4Gi"}]
     group = {"coveredResources": ["cpu", "memory"], "flavors": [{"name": name, "resources": resources}]}
     queue = {"namespaceSelector": {}, "preemption": {"withinClusterQueue": "LowerPriority"}, "resourceGroups": [group]}
@@ -198,21 +198,21 @@ async def client() -> AsyncIterator[KubeClient]:
 
 
 @pytest.fixture(params=[False, True], ids=["running", "killed"])
-async def scene(client: KubeClient, request: pytest.FixtureRequest) -> AsyncIterator[Scene]:
-    """A scene whose quota must be unused at the end."""
+async def queued(client: KubeClient, request: pytest.FixtureRequest) -> AsyncIterator[QueuedNamespace]:
+    """A namespace with a queue, whose quota must be unused at the end."""
     name = f"kueue-{secrets.token_hex(3)}"
     await client.create(NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}, None)
     for kind, document in build_objects(name):
         await client.create(kind, document, None)
     queue: JsonObject = {"apiVersion": LOCAL_QUEUES.api_version, "kind": "LocalQueue", "metadata": {"name": name}}
     await client.create(LOCAL_QUEUES, {**queue, "spec": {"clusterQueue": name}}, name)
-    scene = Scene(Api(client, name), name, request.param)
+    queued = QueuedNamespace(Api(client, name), name, request.param)
     try:
-        await scene.start()
-        yield scene
-        await scene.wait_for_usage("0")
+        await queued.start()
+        yield queued
+        await queued.wait_for_usage("0")
     finally:
-        await scene.stop()
+        await queued.stop()
         await _clean_up(client, name)
 
 

@@ -22,10 +22,10 @@ from airflow_provider_spark_operator.kube.errors import NotFound
 from airflow_provider_spark_operator.kube.resources import PODS, SPARK_APPLICATIONS
 from tests.operators.tasks import operator
 from tests.reconcile.harness import state_of
-from tests.reconcile.kueue_harness import CLUSTER_QUEUES, KUBECONFIG, Scene, client, pytestmark, scene
+from tests.reconcile.kueue_harness import CLUSTER_QUEUES, KUBECONFIG, QueuedNamespace, client, pytestmark, queued
 from tests.task import TaskInstance, build_context, defer, reload, run_to_first_event
 
-__all__ = ["client", "pytestmark", "scene"]
+__all__ = ["client", "pytestmark", "queued"]
 
 NAMES = [f"job-{number}" for number in range(10)]
 FAILED = {"job-3", "job-7"}
@@ -48,44 +48,44 @@ class Kubelet:
         most: How many drivers had not ended at the same time.
     """
 
-    def __init__(self, scene: Scene) -> None:
+    def __init__(self, queued: QueuedNamespace) -> None:
         self.most = 0
-        self._scene = scene
+        self._queued = queued
 
     async def run(self) -> None:
         while True:
             states = await self._read_states()
             drivers = [name for name, state in states.items() if state == ApplicationState.DRIVER_REQUESTED]
-            pods = await self._scene.api.client.list(PODS, self._scene.api.namespace)
+            pods = await self._queued.api.client.list(PODS, self._queued.api.namespace)
             # A failed driver is kept, and its Workload is finished.
             alive = [pod for pod in pods.items if pod["status"].get("phase") not in ("Succeeded", "Failed")]
             self.most = max(self.most, len(alive))
             for name in drivers:
                 with suppress(NotFound):
                     end = "failed" if name in FAILED else "succeeded"
-                    await self._scene.api.set_pod(f"{name}-0-driver", "ready")
-                    await self._scene.api.set_pod(f"{name}-0-driver", end)
+                    await self._queued.api.set_pod(f"{name}-0-driver", "ready")
+                    await self._queued.api.set_pod(f"{name}-0-driver", end)
             await asyncio.sleep(0.2)
 
     async def _read_states(self) -> dict[str, str | None]:
-        found = await self._scene.api.client.list(SPARK_APPLICATIONS, self._scene.api.namespace)
+        found = await self._queued.api.client.list(SPARK_APPLICATIONS, self._queued.api.namespace)
         return {item["metadata"]["name"]: state_of(item) for item in found.items}
 
 
 @pytest.fixture
-async def room(scene: Scene, client: KubeClient) -> Scene:
-    """A scene whose queue has room for two applications."""
-    queue = await client.get(CLUSTER_QUEUES, scene.name, None)
+async def room(queued: QueuedNamespace, client: KubeClient) -> QueuedNamespace:
+    """A namespace whose queue has room for two applications."""
+    queue = await client.get(CLUSTER_QUEUES, queued.name, None)
     for resource, quota in zip(queue["spec"]["resourceGroups"][0]["flavors"][0]["resources"], (4, "8Gi"), strict=True):
         resource["nominalQuota"] = quota
     patch = {"spec": {"resourceGroups": queue["spec"]["resourceGroups"]}}
-    await client.patch(CLUSTER_QUEUES, scene.name, None, patch)
-    return scene
+    await client.patch(CLUSTER_QUEUES, queued.name, None, patch)
+    return queued
 
 
-@pytest.mark.parametrize("scene", [False], indirect=True, ids=["running"])
+@pytest.mark.parametrize("queued", [False], indirect=True, ids=["running"])
 async def test_ten_deferred_tasks_end_as_their_applications_do(
-    room: Scene, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    room: QueuedNamespace, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(narrator, "BACKGROUND", Pauses((0.05, 0.5), (0.05, 0.5), request=0.0))
     kubeconfig = yaml.safe_load(await asyncio.to_thread(Path(str(KUBECONFIG)).read_text))
