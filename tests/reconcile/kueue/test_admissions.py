@@ -44,8 +44,8 @@ def answer_with(exist: bool) -> Callable[[], Awaitable[bool]]:
 
 
 @dataclass(frozen=True)
-class Scene:
-    """A cluster with Kueue, and the application pi.
+class KueueCluster:
+    """A cluster with Kueue, and the application `pi`.
 
     Attributes:
         client: A client that does not fail.
@@ -85,17 +85,17 @@ class Scene:
 
 
 @pytest.fixture
-async def kueue(client: KubeClient) -> Scene:
+async def kueue(client: KubeClient) -> KueueCluster:
     await install_kueue(client)
     document = await client.create(SPARK_APPLICATIONS, build_document(), NAMESPACE)
-    return Scene(client, document["metadata"]["uid"])
+    return KueueCluster(client, document["metadata"]["uid"])
 
 
 def build_admissions(client: Any) -> Admissions:
     return Admissions(client, ObjectCache(), lambda: NOW)
 
 
-async def test_first_request_creates_the_workload_and_waits(kueue: Scene) -> None:
+async def test_first_request_creates_the_workload_and_waits(kueue: KueueCluster) -> None:
     observed = await kueue.ask()
     assert observed.answer == Waiting("Waiting for Kueue admission in queue team-a.")
     workload = await kueue.read()
@@ -103,14 +103,14 @@ async def test_first_request_creates_the_workload_and_waits(kueue: Scene) -> Non
     assert observed.workload is not None
 
 
-async def test_admitted_workload_grants_the_flavors(kueue: Scene) -> None:
+async def test_admitted_workload_grants_the_flavors(kueue: KueueCluster) -> None:
     await kueue.ask()
     await admit(kueue.client, await kueue.read())
     observed = await kueue.ask()
     assert observed.answer == Granted({"driver": CHANGE, "executor": CHANGE})
 
 
-async def test_started_resource_gets_its_flavors_without_another_admission(kueue: Scene) -> None:
+async def test_started_resource_gets_its_flavors_without_another_admission(kueue: KueueCluster) -> None:
     admissions = build_admissions(kueue.client)
     request = kueue.build_request()
     assert (await admissions.request(request, is_started=True)).answer == Granted()
@@ -123,7 +123,7 @@ async def test_started_resource_gets_its_flavors_without_another_admission(kueue
     )
 
 
-async def test_eviction_before_the_start_replaces_the_workload(kueue: Scene) -> None:
+async def test_eviction_before_the_start_replaces_the_workload(kueue: KueueCluster) -> None:
     await kueue.ask()
     first = await kueue.read()
     await admit(kueue.client, first)
@@ -136,7 +136,7 @@ async def test_eviction_before_the_start_replaces_the_workload(kueue: Scene) -> 
     assert (await kueue.read())["metadata"]["uid"] != first["metadata"]["uid"]
 
 
-async def test_workload_whose_pods_exist_is_not_replaced(kueue: Scene) -> None:
+async def test_workload_whose_pods_exist_is_not_replaced(kueue: KueueCluster) -> None:
     await kueue.ask()
     await evict(kueue.client, await kueue.read())
     observed = await kueue.ask(pods_exist=True)
@@ -144,7 +144,7 @@ async def test_workload_whose_pods_exist_is_not_replaced(kueue: Scene) -> None:
     assert await kueue.exists()
 
 
-async def test_requeue_time_of_an_evicted_workload_is_awaited(kueue: Scene) -> None:
+async def test_requeue_time_of_an_evicted_workload_is_awaited(kueue: KueueCluster) -> None:
     await kueue.ask()
     later = (NOW + timedelta(seconds=42)).isoformat()
     await evict(kueue.client, await kueue.read(), requeueState={"requeueAt": later})
@@ -156,7 +156,7 @@ async def test_requeue_time_of_an_evicted_workload_is_awaited(kueue: Scene) -> N
     )
 
 
-async def test_other_queue_is_written_to_the_waiting_workload(kueue: Scene) -> None:
+async def test_other_queue_is_written_to_the_waiting_workload(kueue: KueueCluster) -> None:
     await kueue.ask()
     first = await kueue.read()
     await kueue.ask(kueue.build_owner({QUEUE_LABEL: "team-b"}))
@@ -165,14 +165,14 @@ async def test_other_queue_is_written_to_the_waiting_workload(kueue: Scene) -> N
     assert second["metadata"]["uid"] == first["metadata"]["uid"]
 
 
-async def test_workload_of_an_earlier_application_of_the_same_name_is_replaced(kueue: Scene) -> None:
+async def test_workload_of_an_earlier_application_of_the_same_name_is_replaced(kueue: KueueCluster) -> None:
     await kueue.ask()
     await kueue.ask(kueue.build_owner(uid=OTHER_UID))
     assert not await kueue.exists()
 
 
 @pytest.mark.parametrize("is_admitted", [True, False])
-async def test_application_without_its_label_starts_at_once(kueue: Scene, is_admitted: bool) -> None:
+async def test_application_without_its_label_starts_at_once(kueue: KueueCluster, is_admitted: bool) -> None:
     await kueue.ask()
     if is_admitted:
         await admit(kueue.client, await kueue.read())
@@ -181,18 +181,18 @@ async def test_application_without_its_label_starts_at_once(kueue: Scene, is_adm
     assert await kueue.exists() is is_admitted
 
 
-async def test_application_without_its_label_waits_for_pods_that_use_the_quota(kueue: Scene) -> None:
+async def test_application_without_its_label_waits_for_pods_that_use_the_quota(kueue: KueueCluster) -> None:
     await kueue.ask()
     observed = await kueue.ask(kueue.build_owner({}), pods_exist=True)
     assert isinstance(observed.answer, Waiting)
     assert await kueue.exists()
 
 
-async def test_application_without_label_and_workload_starts_at_once(kueue: Scene) -> None:
+async def test_application_without_label_and_workload_starts_at_once(kueue: KueueCluster) -> None:
     assert (await kueue.ask(kueue.build_owner({}))).answer == Granted()
 
 
-async def test_application_that_cannot_be_queued_is_unsuitable(kueue: Scene) -> None:
+async def test_application_that_cannot_be_queued_is_unsuitable(kueue: KueueCluster) -> None:
     observed = await kueue.ask(kueue.build_owner(spark_dynamicAllocation_enabled="true"))
     assert isinstance(observed.answer, Unsuitable)
     assert observed.answer.reason == reasons.SPEC_UNBUILDABLE
@@ -200,7 +200,7 @@ async def test_application_that_cannot_be_queued_is_unsuitable(kueue: Scene) -> 
     assert not await kueue.exists()
 
 
-async def test_flavor_that_contradicts_the_application_is_a_scheduling_failure(kueue: Scene) -> None:
+async def test_flavor_that_contradicts_the_application_is_a_scheduling_failure(kueue: KueueCluster) -> None:
     owner = kueue.build_owner(spark_kubernetes_node_selector_pool="x")
     await kueue.ask(owner)
     await admit(kueue.client, await kueue.read())
@@ -210,7 +210,7 @@ async def test_flavor_that_contradicts_the_application_is_a_scheduling_failure(k
     assert "pool=spot" in observed.answer.detail
 
 
-async def test_flavor_that_contradicts_an_edit_after_the_admission_is_a_scheduling_failure(kueue: Scene) -> None:
+async def test_flavor_that_contradicts_an_edit_after_the_admission_is_a_scheduling_failure(kueue: KueueCluster) -> None:
     await kueue.ask()
     await admit(kueue.client, await kueue.read())
     observed = await kueue.ask(kueue.build_owner(spark_kubernetes_node_selector_pool="x"))
@@ -218,13 +218,13 @@ async def test_flavor_that_contradicts_an_edit_after_the_admission_is_a_scheduli
     assert "pool=spot" in observed.answer.detail
 
 
-async def test_edit_after_the_admission_removes_the_contradiction(kueue: Scene) -> None:
+async def test_edit_after_the_admission_removes_the_contradiction(kueue: KueueCluster) -> None:
     await kueue.ask(kueue.build_owner(spark_kubernetes_node_selector_pool="x"))
     await admit(kueue.client, await kueue.read())
     assert (await kueue.ask()).answer == Granted({"driver": CHANGE, "executor": CHANGE})
 
 
-async def test_priority_is_that_of_the_named_class(kueue: Scene) -> None:
+async def test_priority_is_that_of_the_named_class(kueue: KueueCluster) -> None:
     document = {"metadata": {"name": "high"}, "value": 1000}
     kind = {"apiVersion": WORKLOAD_PRIORITY_CLASSES.api_version, "kind": "WorkloadPriorityClass"}
     await kueue.client.create(WORKLOAD_PRIORITY_CLASSES, {**kind, **document}, None)
@@ -232,7 +232,7 @@ async def test_priority_is_that_of_the_named_class(kueue: Scene) -> None:
     assert (await kueue.read())["spec"]["priority"] == 1000
 
 
-async def test_priority_is_that_of_the_default_class_of_pods(kueue: Scene) -> None:
+async def test_priority_is_that_of_the_default_class_of_pods(kueue: KueueCluster) -> None:
     document = {"metadata": {"name": "usual"}, "value": 7, "globalDefault": True}
     kind = {"apiVersion": PRIORITY_CLASSES.api_version, "kind": "PriorityClass"}
     await kueue.client.create(PRIORITY_CLASSES, {**kind, **document}, None)
@@ -240,7 +240,7 @@ async def test_priority_is_that_of_the_default_class_of_pods(kueue: Scene) -> No
     assert (await kueue.read())["spec"]["priorityClassRef"]["name"] == "usual"
 
 
-async def test_default_class_is_read_once_for_all_resources_in_a_minute(kueue: Scene) -> None:
+async def test_default_class_is_read_once_for_all_resources_in_a_minute(kueue: KueueCluster) -> None:
     class Counting:
         """A client that counts the lists of PriorityClasses."""
 
@@ -265,7 +265,7 @@ async def test_default_class_is_read_once_for_all_resources_in_a_minute(kueue: S
 
 
 async def test_default_class_that_may_not_be_listed_is_ignored_with_one_warning(
-    kueue: Scene, caplog: pytest.LogCaptureFixture
+    kueue: KueueCluster, caplog: pytest.LogCaptureFixture
 ) -> None:
     message = 'priorityclasses is forbidden: User "robot" cannot list resource "priorityclasses" at the cluster scope'
     error = Forbidden(403, "Forbidden", message, "list", "priorityclasses.scheduling.k8s.io")
@@ -276,7 +276,7 @@ async def test_default_class_that_may_not_be_listed_is_ignored_with_one_warning(
     assert 'grant the verb "list" on priorityclasses.scheduling.k8s.io cluster-wide' in caplog.text
 
 
-async def test_admitted_resource_starts_although_its_priority_class_was_deleted(kueue: Scene) -> None:
+async def test_admitted_resource_starts_although_its_priority_class_was_deleted(kueue: KueueCluster) -> None:
     kind = {"apiVersion": WORKLOAD_PRIORITY_CLASSES.api_version, "kind": "WorkloadPriorityClass"}
     document = {**kind, "metadata": {"name": "high"}, "value": 1000}
     await kueue.client.create(WORKLOAD_PRIORITY_CLASSES, document, None)
@@ -287,7 +287,7 @@ async def test_admitted_resource_starts_although_its_priority_class_was_deleted(
     assert isinstance((await kueue.ask(owner)).answer, Granted)
 
 
-async def test_missing_priority_class_creates_no_workload_and_is_reported(kueue: Scene) -> None:
+async def test_missing_priority_class_creates_no_workload_and_is_reported(kueue: KueueCluster) -> None:
     owner = kueue.build_owner({QUEUE_LABEL: "team-a", "kueue.x-k8s.io/priority-class": "missing"})
     observed = await kueue.ask(owner)
     assert isinstance(observed.answer, Waiting)
@@ -296,13 +296,13 @@ async def test_missing_priority_class_creates_no_workload_and_is_reported(kueue:
 
 
 async def test_cluster_without_kueue_is_reported(client: KubeClient) -> None:
-    observed = await Scene(client, OTHER_UID).ask()
+    observed = await KueueCluster(client, OTHER_UID).ask()
     assert isinstance(observed.answer, Waiting)
     assert observed.answer.reason == reasons.KUEUE_ADMISSION_REQUEST_FAILED
     assert "CustomResourceDefinition" in observed.answer.message
 
 
-async def test_missing_flavor_is_reported(kueue: Scene) -> None:
+async def test_missing_flavor_is_reported(kueue: KueueCluster) -> None:
     await kueue.ask()
     await admit(kueue.client, await kueue.read())
     await kueue.client.delete(RESOURCE_FLAVORS, FLAVOR, None)
@@ -312,7 +312,7 @@ async def test_missing_flavor_is_reported(kueue: Scene) -> None:
 
 
 @pytest.mark.parametrize("number", [1, 2, 3], ids=["read", "priority", "create"])
-async def test_unanswered_request_is_repeated_soon(kueue: Scene, number: int) -> None:
+async def test_unanswered_request_is_repeated_soon(kueue: KueueCluster, number: int) -> None:
     verbs = ("get", "list", "create")
     faulty = FaultyClient(kueue.client, verbs, number, build_error(Unreachable, None), after=number > 1)
     observed = await kueue.ask(client=faulty)
@@ -326,7 +326,7 @@ async def test_unanswered_request_is_repeated_soon(kueue: Scene, number: int) ->
     assert await kueue.exists()
 
 
-async def test_unanswered_read_of_a_flavor_is_repeated_soon(kueue: Scene) -> None:
+async def test_unanswered_read_of_a_flavor_is_repeated_soon(kueue: KueueCluster) -> None:
     await kueue.ask()
     await admit(kueue.client, await kueue.read())
     observed = await kueue.ask(client=FaultyClient(kueue.client, ("get",), 2, build_error(Unreachable, None)))
@@ -334,7 +334,7 @@ async def test_unanswered_read_of_a_flavor_is_repeated_soon(kueue: Scene) -> Non
     assert observed.answer.reason == reasons.KUEUE_ADMISSION_RETRIED
 
 
-async def test_release_deletes_only_the_workload_of_the_resource(kueue: Scene) -> None:
+async def test_release_deletes_only_the_workload_of_the_resource(kueue: KueueCluster) -> None:
     await kueue.ask()
     admissions = build_admissions(kueue.client)
     assert (await admissions.release(kueue.build_owner(uid=OTHER_UID))).is_released
@@ -346,7 +346,7 @@ async def test_release_deletes_only_the_workload_of_the_resource(kueue: Scene) -
 
 @pytest.mark.parametrize("condition", ["deactivated", "requeued later"])
 async def test_release_after_an_eviction_keeps_the_workload_that_the_cache_does_not_show(
-    kueue: Scene, condition: str
+    kueue: KueueCluster, condition: str
 ) -> None:
     await kueue.ask()
     await admit(kueue.client, await kueue.read())
@@ -363,7 +363,7 @@ async def test_release_after_an_eviction_keeps_the_workload_that_the_cache_does_
     assert not await kueue.exists()
 
 
-async def test_quota_of_a_kept_workload_is_given_back(kueue: Scene) -> None:
+async def test_quota_of_a_kept_workload_is_given_back(kueue: KueueCluster) -> None:
     await kueue.ask()
     await admit(kueue.client, await kueue.read())
     await evict(kueue.client, await kueue.read())
@@ -378,7 +378,7 @@ async def test_quota_of_a_kept_workload_is_given_back(kueue: Scene) -> None:
 READY = {"status": {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}}
 
 
-async def test_readiness_is_recorded_when_all_pods_are_ready(kueue: Scene) -> None:
+async def test_readiness_is_recorded_when_all_pods_are_ready(kueue: KueueCluster) -> None:
     admissions = build_admissions(kueue.client)
     await admissions.mark_ready(kueue.build_owner(), {})
     assert not await kueue.exists()
@@ -390,7 +390,7 @@ async def test_readiness_is_recorded_when_all_pods_are_ready(kueue: Scene) -> No
     assert state.is_true(await kueue.read(), "PodsReady")
 
 
-async def test_end_of_retained_pods_is_recorded(kueue: Scene) -> None:
+async def test_end_of_retained_pods_is_recorded(kueue: KueueCluster) -> None:
     admissions = build_admissions(kueue.client)
     await admissions.mark_finished(kueue.build_owner(), succeeded=True, message="It ended.")
     assert not await kueue.exists()
@@ -402,7 +402,7 @@ async def test_end_of_retained_pods_is_recorded(kueue: Scene) -> None:
     assert finished["reason"] == "Succeeded"
 
 
-async def test_workload_whose_end_cannot_be_recorded_is_deleted(kueue: Scene) -> None:
+async def test_workload_whose_end_cannot_be_recorded_is_deleted(kueue: KueueCluster) -> None:
     await kueue.ask()
     await write_status(kueue.client, await kueue.read())
     faulty = FaultyClient(kueue.client, ("patch",), 1, build_error(NotFound, 404), after=False)
@@ -410,7 +410,7 @@ async def test_workload_whose_end_cannot_be_recorded_is_deleted(kueue: Scene) ->
     assert not await kueue.exists()
 
 
-async def test_cache_shows_only_the_workload_of_the_resource(kueue: Scene) -> None:
+async def test_cache_shows_only_the_workload_of_the_resource(kueue: KueueCluster) -> None:
     cache = ObjectCache()
     admissions = Admissions(kueue.client, cache, lambda: NOW)
     await admissions.request(kueue.build_request())
