@@ -20,6 +20,8 @@ from airflow_provider_spark_operator.core.log.line_levels import LineLevels
 from airflow_provider_spark_operator.core.log.root_cause import RootCause
 from airflow_provider_spark_operator.core.log.secret_values import MASK, find_secret_places
 from airflow_provider_spark_operator.core.models.parse import parse_application
+from airflow_provider_spark_operator.core.report.run_record import build_record
+from airflow_provider_spark_operator.core.report.timeline import build_timeline
 from airflow_provider_spark_operator.core.spark.properties import format_properties, parse_properties
 from airflow_provider_spark_operator.core.validation.validate import validate, validate_without_status
 from airflow_provider_spark_operator.kube.bounded_json import read_json
@@ -27,6 +29,7 @@ from airflow_provider_spark_operator.kube.yaml_text import load
 from airflow_provider_spark_operator.reconcile.webhook.webhook import review
 from tests.builders import build_application_document
 from tests.core.cluster_resources.clusters import build_cluster_document
+from tests.core.report import documents
 
 MEBIBYTE: Final = 1 << 20
 ROUNDS: Final = 20  # a machine that others use is slow for several rounds in a row
@@ -175,6 +178,15 @@ def prepare_managed_fields(size: int) -> Callable[[], object]:
     return lambda: validate_without_status(document)
 
 
+def prepare_record(size: int) -> Callable[[], object]:
+    """Prepare the record of a run with an executor and an Event for each KiB."""
+    names = [f"pi-0-exec-{index}" for index in range(size // 1024)]
+    pods = [documents.build_spark_pod(name, started=10, ended=20) for name in names]
+    events = [documents.build_event("Started", 10, pod=name) for name in names]
+    application, now = documents.build_application(("RunningHealthy", 7)), documents.at(9000)
+    return lambda: build_record(build_timeline(application, now, all_pods=pods, events=events))
+
+
 def prepare_text(read: Callable[[str], object], text: tuple[str, str, str], *, share: int = 1) -> Prepare:
     return lambda size: partial(read, repeat(*text, size // share))
 
@@ -200,6 +212,7 @@ CASES: Final[dict[str, list[Prepare]]] = {
     "review": [prepare_review],
     "cluster": [prepare_cluster],
     "managed fields": [prepare_managed_fields],
+    "record of a run": [prepare_record],
 }
 
 

@@ -1,7 +1,6 @@
 """The record of a run: its content, its schema, its size, and what it hides."""
 
 import json
-import time
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -482,18 +481,6 @@ def test_attempts_that_do_not_fit_are_named() -> None:
     assert {"what": "attempts", "why": f"only the latest {len(shown)} of 199 attempts fit the record"} in record[
         "missing"
     ]
-
-
-def test_time_grows_linearly_with_the_number_of_executors() -> None:
-    def measure_time(number: int) -> float:
-        pods = [build_spark_pod(f"pi-0-exec-{index}", started=10, ended=20) for index in range(number)]
-        events = [build_event("Started", 10, pod=f"pi-0-exec-{index}") for index in range(number)]
-        begin = time.process_time()
-        check(build_timeline(build_application(*SUCCEEDED), at(9000), all_pods=pods, events=events))
-        return time.process_time() - begin
-
-    small = min(measure_time(200) for _ in range(3))
-    assert min(measure_time(1600) for _ in range(2)) < 8 * 4 * small, "quadratic time would be 64 times as long"
 
 
 @pytest.mark.parametrize(
