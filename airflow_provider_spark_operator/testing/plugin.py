@@ -17,8 +17,6 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import pytest
 
-from ..core.spark.installation import advise_installation
-
 if TYPE_CHECKING:
     from datetime import datetime
 
@@ -94,6 +92,8 @@ def spark_cluster(monkeypatch: pytest.MonkeyPatch) -> "Iterator[ScriptedCluster]
     except ModuleNotFoundError as error:
         if error.name != "local_kubernetes":
             raise
+        from ..core.spark.installation import advise_installation
+
         pytest.fail(f"spark_cluster needs local-kubernetes: {advise_installation('testing')}")
 
     with ScriptedCluster().serve() as cluster:
