@@ -41,7 +41,7 @@ async def test_old_or_broken_java_is_skipped(tmp_path: Path) -> None:
 async def test_missing_java_names_what_was_found_and_what_to_install(tmp_path: Path) -> None:
     old = fake_java(tmp_path / "old", "11.0.2")
 
-    with pytest.raises(JavaMissing, match=r"is Java 11\): install one with pip install .*\[local\]"):
+    with pytest.raises(JavaMissing, match=r"is Java 11\): run .pip install .*\[local\]"):
         await find_java({"JAVA_HOME": str(old), "PATH": "/nowhere"})
 
 

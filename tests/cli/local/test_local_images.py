@@ -37,7 +37,7 @@ def test_images_without_spark_prints_what_to_install(
 
     assert main(["local", "images"]) == ExitCode.SUCCESS
 
-    assert "not available: Spark is not installed: install it with pip install" in capsys.readouterr().out
+    assert "not available: Spark is not installed: run `pip install" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("rule", ["busybox", "busybox=docker", "=spark", ""])
