@@ -73,7 +73,8 @@ def _measure_waiting(timeline: Timeline) -> timedelta | None:
         end = state.end or (timeline.end if timeline.is_live else None)
         if state.begin and end:
             is_known = True
-            waiting += max(end - state.begin, timedelta()) if state.apache_state in _WAITING else timedelta()
+            lasted = max(end - state.begin, timedelta()) if state.apache_state in _WAITING else timedelta()
+            waiting = min(waiting, timedelta.max - lasted) + lasted  # the times of a status can be far apart
     return waiting if is_known else None
 
 

@@ -22,6 +22,7 @@ from airflow_provider_spark_operator.core.report.resources import Resources
 from airflow_provider_spark_operator.core.report.run_record import LARGEST, MAX_COUNTS, MAX_EXECUTORS, build_record
 from airflow_provider_spark_operator.core.report.summary import TaskOrigin
 from airflow_provider_spark_operator.core.report.timeline import Mark, MarkKind, Timeline, build_timeline
+from airflow_provider_spark_operator.core.report.totals import compute_totals
 from airflow_provider_spark_operator.core.report.waits import Wait, WaitKind
 from airflow_provider_spark_operator.core.states.states import FAILURE, RUNNING, STARTING
 from airflow_provider_spark_operator.core.verdict.verdict import FailureKind, Outcome, Verdict
@@ -425,6 +426,7 @@ TIMELINES = st.builds(
 )
 
 
+@pytest.mark.filterwarnings("ignore:Generating overly large repr")
 @settings(max_examples=30, deadline=None)
 @given(timeline=TIMELINES, verdict=VERDICTS, cause=TEXTS, waiting=TEXTS, why=TEXTS)
 def test_any_record_is_valid_has_at_most_32_kib_and_no_secret(
@@ -436,6 +438,14 @@ def test_any_record_is_valid_has_at_most_32_kib_and_no_secret(
     shown = len(record.get("executors", [])) + sum(record.get("otherExecutors", {}).values())
     assert shown == len(timeline.executors)
     assert len(record.get("executorCounts", [])) <= MAX_COUNTS
+
+
+def test_waiting_that_no_time_can_hold_is_the_longest_time() -> None:
+    end = datetime.max.replace(tzinfo=at(0).tzinfo)
+    state = StateSpan("DriverRequested", "DriverRequested", at(0), end)
+    attempt = Attempt(1, (state,) * 400, None, is_over=True)
+    timeline = replace(build_timeline(build_application(*STARTED), at(9)), attempts=(attempt,))
+    assert compute_totals(timeline).waiting == timedelta.max
 
 
 def test_hundred_executors_with_usual_names_are_listed_and_the_others_are_counted() -> None:
