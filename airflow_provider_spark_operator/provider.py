@@ -11,7 +11,6 @@ DRIVER_LOG_BYTES = 4 * 1024 * 1024
 DRIVER_LOG_STREAMS = 200
 """Default of `driver_log_streams`. Each stream is a connection."""
 
-
 SECTION = "spark_operator"
 """The section of Airflow's configuration with the options of the provider."""
 

@@ -170,8 +170,10 @@ async def _submit(client: KubeClient, document: JsonObject, namespace: str | Non
             reference, done = (await submit(client, document, namespace)).reference, "created"
     except NameTaken as error:
         raise CommandError(describe_taken_name(error), ExitCode.API_FAILED) from None
-    if action.only_name or action.waiting is None:
-        print(format_name(reference), *([] if action.only_name else [done]), flush=True)
+    if action.only_name:
+        print(format_name(reference), flush=True)
+    elif action.waiting is None:
+        print(f"{format_name(reference)} {done}")
     if action.waiting is None:
         return ExitCode.SUCCESS
     print_note(f"{reference} {'submitted' if present is None else done}")

@@ -121,9 +121,8 @@ def _search(tree: Field, text: str) -> None:
     found.sort(key=lambda each: not contains(each[0]))
     options = [each for each in _list_submit_options() if contains(*each.opts, each.help or "")]
     if not words or not (found or options):
-        raise CommandError(
-            f"{text!r} is not in the name or description of {_name_nearest(tree, text)}", ExitCode.INVALID
-        )
+        place = "the name or description of a field, or of an option of `submit`"
+        raise CommandError(f"{text!r} is not in {place}: {_suggest_nearest(tree, text)}", ExitCode.INVALID)
     if found:
         print("FIELDS:")
     for path, inner in found:
@@ -144,20 +143,17 @@ def _normalize(text: str) -> str:
     return " ".join(re.sub(r"(?<=[a-z0-9])(?=[A-Z])|[-._]", " ", text.removeprefix("spark.")).lower().split())
 
 
-def _name_nearest(tree: Field, text: str) -> str:
-    """Return what was searched, with the kind, field or option whose name is the most similar to a text."""
+def _suggest_nearest(tree: Field, text: str) -> str:
+    """Suggest the kind, field or option whose name is the most similar to a text, or the list of all fields."""
     paths = [path for path, _ in list_paths(tree)]
     options = [name for each in _list_submit_options() for name in each.opts]
     known = {name: names[0] for names in _KINDS.values() for name in names}
     known |= {name.strip("-"): name for name in options}
     known |= {each.lower(): path for path in paths for each in (path.rpartition(".")[2], path, f"sparkapp.{path}")}
     similar = get_close_matches(text.lower(), known, 1, cutoff=0.7)
-    advice = (
-        f"did you mean {known[similar[0]]}?"
-        if similar
-        else f"`{get_program_name()} explain sparkapp --recursive` lists the fields"
-    )
-    return f"a field, or of an option of `submit`: {advice}"
+    if similar:
+        return f"did you mean {known[similar[0]]}?"
+    return f"`{get_program_name()} explain sparkapp --recursive` lists the fields"
 
 
 def _list_submit_options() -> list[VerbOption]:

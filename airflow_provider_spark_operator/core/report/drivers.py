@@ -34,12 +34,12 @@ def add_drivers(
     for pod in sorted(drivers, key=_read_creation_text):
         if number := _find_attempt(attempts, pod):
             found[number] = read_pod(pod, _REGULAR)
-    return tuple(
-        replace(attempt, driver=_close(found[attempt.number], attempt))
-        if attempt.number in found
-        else replace(attempt, driver=_read_states(attempt, resource, seen))
-        for attempt in attempts
-    )
+
+    def find_driver(attempt: Attempt) -> PodSpan | None:
+        pod = found.get(attempt.number)
+        return _close(pod, attempt) if pod else _read_states(attempt, resource, seen)
+
+    return tuple(replace(attempt, driver=find_driver(attempt)) for attempt in attempts)
 
 
 def _find_attempt(attempts: Sequence[Attempt], pod: KubernetesObject) -> int | None:

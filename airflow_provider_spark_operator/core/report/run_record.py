@@ -5,7 +5,7 @@ removed. An additional member keeps the version.
 """
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from math import ceil
 from typing import Final
@@ -271,12 +271,6 @@ def _build_executors(timeline: Timeline, most: int) -> JsonObject:
     first = sorted(range(len(spans)), key=lambda index: spans[index].state is not ExecutorState.FAILED)[:MAX_EXECUTORS]
     # 300 bytes are more than the names of both members and the numbers of five states need.
     kept = fit((_build_pod(spans[index], usual) for index in first), most - 300)
-    shown = sorted(first[: len(kept)])
     entries = dict(zip(first, kept, strict=False))
-    others = Counter(str(span.state) for span in _list_others(spans, shown))
-    return drop_unknown({"executors": [entries[index] for index in shown], "otherExecutors": dict(others)})
-
-
-def _list_others(spans: Iterable[PodSpan], shown: Collection[int]) -> Iterator[PodSpan]:
-    hidden = set(shown)
-    return (span for index, span in enumerate(spans) if index not in hidden)
+    others = Counter(str(span.state) for index, span in enumerate(spans) if index not in entries)
+    return drop_unknown({"executors": [entries[index] for index in sorted(entries)], "otherExecutors": dict(others)})
