@@ -57,6 +57,7 @@ ENDPOINT_SLICES = ResourceType("discovery.k8s.io", "v1", "endpointslices", "Endp
 LOCAL_ACCESS_REVIEWS = ResourceType(
     "authorization.k8s.io", "v1", "localsubjectaccessreviews", "LocalSubjectAccessReview"
 )
+SELF_REVIEWS = ResourceType("authentication.k8s.io", "v1", "selfsubjectreviews", "SelfSubjectReview")
 POD_GROUPS = ResourceType("scheduling.volcano.sh", "v1beta1", "podgroups", "PodGroup")
 SPARK_APPLICATIONS = ResourceType(GROUP, VERSIONS[0], "sparkapplications", "SparkApplication")
 SPARK_CLUSTERS = ResourceType(GROUP, VERSIONS[0], "sparkclusters", "SparkCluster")

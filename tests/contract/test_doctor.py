@@ -79,30 +79,65 @@ async def test_drivers_without_a_role_lack_permissions(
     )
 
 
-async def test_documented_role_of_airflow_is_enough(
-    server: Server, server_with_definitions: Conversation, tmp_path: Path
-) -> None:
+async def create_user(server: Server, conversation: Conversation, *names: str) -> str:
+    """Create a service account with documented roles. Return its token."""
     require_token(server)
     if server.name != "kubernetes":
         pytest.skip("the local server has no service account tokens")
-    conversation = server_with_definitions
-    role = yaml.safe_load((MANIFESTS / "airflow.yaml").read_text())
-    await conversation.create(conversation.path("serviceaccounts"), {"metadata": {"name": "airflow"}})
-    await conversation.create(conversation.path("roles", RBAC), role)
-    binding = {
-        "metadata": {"name": "airflow"},
-        "roleRef": {"apiGroup": RBAC.partition("/")[0], "kind": "Role", "name": role["metadata"]["name"]},
-        "subjects": [{"kind": "ServiceAccount", "name": "airflow", "namespace": conversation.namespace}],
-    }
-    await conversation.create(conversation.path("rolebindings", RBAC), binding)
-    reply = await conversation.ask("POST", f"{conversation.path('serviceaccounts')}/airflow/token", {"spec": {}})
+    await conversation.create(conversation.path("serviceaccounts"), {"metadata": {"name": "user"}})
+    for name in names:
+        role = yaml.safe_load((MANIFESTS / f"{name}.yaml").read_text())
+        await conversation.create(conversation.path("roles", RBAC), role)
+        binding = {
+            "metadata": {"name": name},
+            "roleRef": {"apiGroup": RBAC.partition("/")[0], "kind": "Role", "name": role["metadata"]["name"]},
+            "subjects": [{"kind": "ServiceAccount", "name": "user", "namespace": conversation.namespace}],
+        }
+        await conversation.create(conversation.path("rolebindings", RBAC), binding)
+    reply = await conversation.ask("POST", f"{conversation.path('serviceaccounts')}/user/token", {"spec": {}})
     assert reply.status == 201, reply.body
-    token = reply.body["status"]["token"]
-    code, checks = await diagnose(server, conversation.namespace, token, tmp_path)
-    assert code == ExitCode.SUCCESS, checks
+    return str(reply.body["status"]["token"])
+
+
+def list_missing(checks: dict[str, Any]) -> set[str]:
+    """Return the permissions that the skipped checks need, and check that no check was skipped for another reason."""
     skipped = {check["result"] for check in checks.values() if check["status"] == "skipped"}
     needed = {result for result in skipped if result.startswith("you need ")}
+    assert skipped - needed <= {"the kind is not installed"}
+    return needed
+
+
+async def test_documented_roles_of_the_command_line_leave_out_only_the_whole_cluster(
+    server: Server, server_with_definitions: Conversation, tmp_path: Path
+) -> None:
+    token = await create_user(server, server_with_definitions, "airflow", "command-line")
+    await create_workload(server_with_definitions)
+    code, checks = await diagnose(server, server_with_definitions.namespace, token, tmp_path)
+    assert code == ExitCode.SUCCESS, checks
+    assert list_missing(checks) == {
+        "you need list on pods cluster-wide",
+        "you need list on services in namespace kube-system",
+    }
+
+
+async def test_user_without_a_role_is_named_in_the_command_that_binds_it(
+    server: Server, server_with_definitions: Conversation, tmp_path: Path
+) -> None:
+    token, namespace = await create_user(server, server_with_definitions), server_with_definitions.namespace
+    code, checks = await diagnose(server, namespace, token, tmp_path)
+    assert code == ExitCode.API_FAILED
+    fix = checks[f"permissions in namespace {namespace}"]["fix"]
+    assert fix.endswith(f"--role airflow-spark-operator --serviceaccount {namespace}:user`")
+
+
+async def test_documented_role_of_airflow_is_enough(
+    server: Server, server_with_definitions: Conversation, tmp_path: Path
+) -> None:
+    conversation = server_with_definitions
+    token = await create_user(server, conversation, "airflow")
+    code, checks = await diagnose(server, conversation.namespace, token, tmp_path)
+    assert code == ExitCode.SUCCESS, checks
+    needed = list_missing(checks)
     assert f"you need get on serviceaccounts in namespace {conversation.namespace}" in needed
     assert f"you need list on resourcequotas in namespace {conversation.namespace}" in needed
     assert "you need list on services in namespace kube-system" in needed
-    assert skipped - needed <= {"the kind is not installed"}

@@ -18,7 +18,7 @@ from ...core.states.states import RUNNING
 from ...kube.client import KubeClient
 from ...kube.connection import ClusterAccess
 from ..base.cluster_client import run_with_client
-from ..base.errors import print_error
+from ..base.errors import report_failures
 from ..base.exit_codes import ExitCode
 from ..base.object_names import require_application
 from ..options.assignment import format_path
@@ -74,9 +74,7 @@ async def _compare(client: KubeClient, names: tuple[str, str], output: ReportFor
     else:
         _print(both, differences)
     refusals = {str(error): error for one in both for error in one.snapshot.refusals}
-    for refusal in refusals:
-        print_error(refusal)
-    return ExitCode.API_FAILED if refusals else ExitCode.SUCCESS
+    return report_failures([*refusals.values()])
 
 
 def _print(both: list[Description], differences: list[tuple[str, object, object]]) -> None:

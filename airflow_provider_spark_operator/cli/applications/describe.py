@@ -17,7 +17,7 @@ from ...core.verdict.verdict import FailureKind, Outcome, Verdict
 from ...follow.ending.evidence import Evidence
 from ...kube.client import KubeClient
 from ...kube.connection import ClusterAccess
-from ..base.errors import print_error
+from ..base.errors import report_failures
 from ..base.exit_codes import ExitCode
 from ..base.program_name import format_command
 from ..base.styles import style_state
@@ -89,10 +89,7 @@ async def _describe(client: KubeClient, name: str, output: ReportFormat) -> Exit
         print(format_value(build_document(description), output), end="")
     else:
         _print(description)
-    refusals = description.snapshot.refusals
-    for error in refusals:
-        print_error(str(error))
-    return ExitCode.API_FAILED if refusals else ExitCode.SUCCESS
+    return report_failures(description.snapshot.refusals)
 
 
 def _print(report: Description) -> None:

@@ -13,7 +13,7 @@ from ...kube.client import KubeClient
 from ...kube.connection import ClusterAccess
 from ...kube.errors import TRANSIENT
 from ...kube.resources import EVENTS
-from ..base.errors import CommandError, print_error, print_note
+from ..base.errors import CommandError, print_note, report_failures
 from ..base.exit_codes import ExitCode
 from ..options.declaration import Parameter
 from ..options.options import TABLE, Context, DagId, EventOutput, Kubeconfig, Namespace, OptionalName, RunId, TaskId
@@ -73,9 +73,7 @@ async def _list(client: KubeClient, name: str, output: str) -> ExitCode:
     now = client.get_time()
     if output != TABLE:
         _print_resources(events, output)
-        for error in snapshot.refusals:
-            print_error(str(error))
-        return ExitCode.API_FAILED if snapshot.refusals else ExitCode.SUCCESS
+        return report_failures(snapshot.refusals)
     print_table(TITLES, [build_event_row(one, now) for one in events], {"TYPE": style_type})
     if not events:
         print_note(f"no events found for {snapshot.reference}")
@@ -84,9 +82,7 @@ async def _list(client: KubeClient, name: str, output: str) -> ExitCode:
             "could not find the Events of the executors: Spark has deleted their pods, and the names of "
             "these pods are not known"
         )
-    for error in snapshot.refusals:
-        print_error(str(error))
-    return ExitCode.API_FAILED if snapshot.refusals else ExitCode.SUCCESS
+    return report_failures(snapshot.refusals)
 
 
 def _print_resources(events: Sequence[JsonObject], output: str) -> None:

@@ -12,7 +12,7 @@ from ...kube.connection import ClusterAccess
 from ...kube.errors import Forbidden
 from ..base.ages import check_age, parse_duration
 from ..base.cluster_client import run_with_client
-from ..base.errors import print_error, print_note
+from ..base.errors import print_note, report_failures
 from ..base.exit_codes import ExitCode
 from ..options.declaration import Parameter
 from ..options.options import (
@@ -156,6 +156,4 @@ async def _list(client: KubeClient, query: Query) -> ExitCode:
     if not count and not refusals and query.output in (TABLE, _WIDE, _NAME):
         print_note(f"no applications found in {query.describe_place()}")
     refusals += census.refusals
-    for refusal in refusals:
-        print_error(str(refusal))
-    return ExitCode.API_FAILED if refusals else ExitCode.SUCCESS
+    return report_failures(refusals)

@@ -12,7 +12,7 @@ from ...kube.client import KubeClient
 from ...kube.errors import Forbidden, KubeError
 from ...kube.listwatch import Change, Changed, Listed, list_and_watch
 from ...kube.resources import ResourceType
-from ..base.errors import print_error, print_note
+from ..base.errors import print_note, report_failures
 from ..base.exit_codes import ExitCode
 from ..options.options import TABLE
 from ..output.output import print_resource
@@ -78,7 +78,7 @@ async def _print_changes(client: KubeClient, count: int, query: Query, arrivals:
     while refused < count:
         kind, change = await arrivals.get()
         if isinstance(change, Forbidden):
-            print_error(str(change))
+            report_failures([change])
             refused += 1
             continue
         census.forget()
@@ -150,8 +150,7 @@ class _Printer:
         else:
             for application in applications:
                 print_resource(application, self._output)
-        for refusal in self._census.refusals[self._reported :]:
-            print_error(str(refusal))
+        report_failures(self._census.refusals[self._reported :])
         self._reported = len(self._census.refusals)
 
     def print_deleted(self, applications: Sequence[JsonObject]) -> None:

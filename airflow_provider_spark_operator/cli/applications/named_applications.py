@@ -14,7 +14,7 @@ from ...kube.connection import ClusterAccess
 from ...kube.errors import Forbidden, KubeError
 from ...kube.resources import ResourceType
 from ..base.cluster_client import run_with_client
-from ..base.errors import CommandError, print_error
+from ..base.errors import CommandError, advise_permissions, print_error, report_failures
 from ..base.exit_codes import ExitCode
 from ..base.object_names import require_applications
 from ..options.completers import complete_applications
@@ -97,9 +97,8 @@ def run_with_application(
         try:
             exit_code = await work(client, name or await _find_newest(client, wanted, refusals))
         finally:
-            for error in refusals:
-                print_error(str(error))
-        return exit_code or (ExitCode.API_FAILED if refusals else ExitCode.SUCCESS)
+            failure = report_failures(refusals)
+        return exit_code or failure
 
     return run_with_client(access, find_and_work)
 
@@ -161,7 +160,7 @@ async def _gather_results(actions: Sequence[Callable[[], Awaitable[str]]]) -> Ex
             except (KubeError, CommandError) as error:
                 return error
 
-    exit_code = ExitCode.SUCCESS
+    exit_code, failures = ExitCode.SUCCESS, list[Exception]()
     tasks = [asyncio.create_task(run(action)) for action in actions]
     try:
         for task in tasks:
@@ -170,9 +169,11 @@ async def _gather_results(actions: Sequence[Callable[[], Awaitable[str]]]) -> Ex
                 print(result, flush=True)
                 continue
             print_error(str(result))
+            failures.append(result)
             exit_code = exit_code or (result.exit_code if isinstance(result, CommandError) else ExitCode.API_FAILED)
     finally:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+    advise_permissions(failures)
     return exit_code

@@ -20,7 +20,7 @@ from ...follow.narration.controllers import find_lost_controller
 from ...follow.narration.obstacles import describe_wait
 from ...kube.client import KubeClient
 from ...kube.connection import ClusterAccess
-from ..base.errors import print_error
+from ..base.errors import report_failures
 from ..base.exit_codes import ExitCode
 from ..base.program_name import format_command
 from ..options.options import TEXT, Context, DagId, Kubeconfig, Namespace, OptionalName, RunId, TaskId, TextOutput
@@ -98,9 +98,7 @@ async def _show(client: KubeClient, name: str) -> ExitCode:
     verdict = summary.verdict
     if text := describe_message(summary) if verdict.outcome is Outcome.WAITING else verdict.sentence:
         print(clean_cell(text))
-    for error in snapshot.refusals:
-        print_error(str(error))
-    return ExitCode.API_FAILED if snapshot.refusals else ExitCode.SUCCESS
+    return report_failures(snapshot.refusals)
 
 
 async def _judge(client: KubeClient, snapshot: Snapshot, reported: Verdict) -> Verdict:

@@ -15,10 +15,10 @@ from ...core.report.run_record import build_record
 from ...core.report.timeline import MarkKind, Timeline, build_timeline
 from ...core.report.timeline_picture import draw_timeline
 from ...core.report.timeline_rows import Bar, Group, Tone, build_groups, choose_ticks, describe_timeline, list_tones
-from ...follow.access.snapshot import Snapshot, read_snapshot
+from ...follow.access.snapshot import read_snapshot
 from ...kube.client import KubeClient
 from ...kube.connection import ClusterAccess
-from ..base.errors import CommandError, print_error, print_note
+from ..base.errors import CommandError, print_note, report_failures
 from ..base.exit_codes import ExitCode
 from ..base.streams import is_unicode
 from ..options.declaration import Parameter
@@ -81,7 +81,7 @@ def run(
         if output is ReportFormat.JSON:
             description = await read_description(client, name)
             print(format_value(_build_record(description), output), end="")
-            return _report_refusals(description.snapshot)
+            return report_failures(description.snapshot.refusals)
         snapshot = await read_snapshot(client, name)
         timeline = build_timeline(
             snapshot.resource, client.get_time(), all_pods=snapshot.pods, events=snapshot.events or ()
@@ -95,7 +95,7 @@ def run(
                 "the executors are not known: no pod or Event shows them. Spark deletes the pods of its executors when "
                 "the application ends. Set spark.kubernetes.executor.podNamePrefix to find their Events"
             )
-        return _report_refusals(snapshot)
+        return report_failures(snapshot.refusals)
 
     access = ClusterAccess(kubeconfig=kubeconfig, context=context, namespace=namespace)
     return run_with_application(access, name, TaskFilter(dag, task, run), show)
@@ -116,12 +116,6 @@ def _build_record(description: Description) -> JsonObject:
         waiting=description.wait,
         unread=unread,
     )
-
-
-def _report_refusals(snapshot: Snapshot) -> ExitCode:
-    for error in snapshot.refusals:
-        print_error(str(error))
-    return ExitCode.API_FAILED if snapshot.refusals else ExitCode.SUCCESS
 
 
 def _write(picture: str, path: str) -> None:

@@ -1,10 +1,12 @@
 """Errors and notes of a command: one sentence on stderr, and an exit code."""
 
 import sys
+from collections.abc import Iterable, Sequence
 from typing import TextIO
 
+from ...kube.errors import Forbidden, KubeError
 from .exit_codes import ExitCode
-from .program_name import get_program_name
+from .program_name import PROGRAM, get_program_name
 from .streams import discard, escape_controls, paint
 
 
@@ -25,6 +27,34 @@ def print_error(message: str, stream: TextIO | None = None) -> None:
     label = paint("error:", "red", stream)
     for line in message.splitlines() or [""]:
         _print(f"{get_program_name()}: {label} {escape_controls(line)}", stream)
+
+
+def report_failures(errors: Sequence[KubeError], audience: str = "cli") -> ExitCode:
+    """Print failed requests, and `advise_permissions`.
+
+    Args:
+        errors: The errors.
+        audience: Who needs the permissions, as `roles --for` names it.
+
+    Returns:
+        API_FAILED, or SUCCESS without errors.
+    """
+    for error in errors:
+        print_error(str(error))
+    advise_permissions(errors, audience)
+    return ExitCode.API_FAILED if errors else ExitCode.SUCCESS
+
+
+def advise_permissions(errors: Iterable[Exception], audience: str = "cli") -> None:
+    """If a request lacked a permission, name the commands that print and check all permissions.
+
+    Args:
+        errors: The errors.
+        audience: See `report_failures`.
+    """
+    if any(isinstance(error, Forbidden) and error.advice for error in errors):
+        check = "" if audience == "controller" else f", and `{PROGRAM} doctor` checks them"
+        print_note(f"`{PROGRAM} roles --for {audience}` prints all permissions that are needed{check}")
 
 
 def print_note(message: str, stream: TextIO | None = None, *, label: str = "", style: str = "") -> None:

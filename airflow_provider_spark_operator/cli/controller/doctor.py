@@ -17,7 +17,7 @@ from ..base.errors import print_note
 from ..base.exit_codes import ExitCode
 from ..options.declaration import Parameter
 from ..options.options import Context, Kubeconfig, Namespace, require_text
-from .diagnosis.access import check_access, check_namespace, check_optional_kinds, check_verbs
+from .diagnosis.access import check_access, check_namespace, check_optional_kinds, check_verbs, find_subject
 from .diagnosis.controllers import check_controllers
 from .diagnosis.definitions import check_definitions
 from .diagnosis.dns import check_dns
@@ -57,8 +57,8 @@ def run(
     its permissions, the ResourceQuotas of the namespace, and DNS.
 
     The permissions that one Role grants are one check. A missing permission that only `forward` or `cluster scale`
-    needs is a warning. If you lack the permission for a check, the check is skipped, and its result names the
-    permission.
+    needs is a warning. If you lack the permission for a check, the check is skipped, and the fix says which role
+    has it.
 
     The exit code is 0 if no check failed; skipped checks do not change it. It is 3 if the connection failed, or if a
     permission that applications need is missing. It is 5 if another check failed.
@@ -84,11 +84,12 @@ async def _diagnose(client: KubeClient, account: str, output: ReportFormat) -> E
 async def _collect(client: KubeClient, account: str) -> list[Finding]:
     """Run all checks. Without a connection, there is only one."""
     namespace = client.default_namespace
-    access = await check_access(client, namespace)
+    subject = await find_subject(client)
+    access = await check_access(client, namespace, subject)
     if access[0].status is Status.FAILED:
         return [access[0]]
     kinds = await _list_kinds(client)
-    verbs = await check_verbs(client, namespace, kinds)
+    verbs = await check_verbs(client, namespace, kinds, subject)
     place = await check_namespace(client, namespace)
     optional, definitions, controllers, drivers, quotas, dns = await asyncio.gather(
         check_optional_kinds(client, kinds),

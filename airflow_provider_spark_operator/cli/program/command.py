@@ -10,7 +10,7 @@ import click
 
 from ...core.kubernetes.problems import InvalidResource
 from ...kube.errors import ConfigurationError, KubeError, NoClusterConfigured
-from ..base.errors import CommandError, print_error
+from ..base.errors import CommandError, print_error, report_failures
 from ..base.exit_codes import ExitCode
 from ..base.program_name import get_program_name
 from ..base.streams import OutputError, finish_results, prepare_streams
@@ -47,8 +47,7 @@ def _run_and_report(words: Sequence[str]) -> ExitCode:
         print_error(f"{error}{_suggest_local_cluster() if isinstance(error, NoClusterConfigured) else ''}")
         return ExitCode.INVALID
     except KubeError as error:
-        print_error(str(error))
-        return ExitCode.API_FAILED
+        return report_failures([error], "controller" if "reconcile" in words[:1] else "cli")
     except KeyboardInterrupt:
         print_error("interrupted")
         return ExitCode.INTERRUPTED

@@ -111,6 +111,29 @@ def test_rejected_request_is_an_api_failure(
     assert "User a cannot do it" in captured.err + captured.out
 
 
+@pytest.mark.parametrize(
+    ("words", "advice"),
+    [
+        ("list", "`spark-operator roles --for cli` prints all"),
+        ("delete pi", "`spark-operator doctor` checks them"),
+        ("reconcile --namespaces jobs", "`spark-operator roles --for controller` prints all"),
+    ],
+)
+def test_missing_permission_names_the_verb_that_prints_all(
+    words: str, advice: str, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def refuse(asked: Asked) -> Answer:
+        verb = "list" if asked.path.endswith("s") else "get"
+        message = f'it is forbidden: User "a" cannot {verb} resource "sparkapplications"'
+        return Answer({"kind": "Status", "message": message, "reason": "Forbidden"}, 403)
+
+    monkeypatch.setenv("KUBECONFIG", str(folder / "kubeconfig"))
+    with serve(refuse) as address:
+        write_kubeconfig(folder / "kubeconfig", address)
+        assert main(words.split()) == ExitCode.API_FAILED
+    assert capsys.readouterr().err.count(advice) == 1
+
+
 @pytest.mark.parametrize("verb", COMMANDS)
 def test_unreachable_server_is_an_api_failure(
     verb: str, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

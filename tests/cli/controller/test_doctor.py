@@ -224,10 +224,12 @@ class Api:
         denied: The permission that the client does not have, as `verb kind`, or `everything`.
         ready: Whether each endpoint of the DNS is ready. None if its Service cannot be read.
         namespace: The namespace. None if it cannot be read.
+        user: The name of the user. Empty if it cannot be read.
     """
 
     def __init__(self) -> None:
         self.denied = ""
+        self.user = ""
         self.ready: list[bool] | None = None
         self.namespace: JsonObject | None = None
 
@@ -253,6 +255,9 @@ class Api:
         fixed: dict[str, JsonObject | None] = {
             "/openapi/v3/apis/spark.apache.org/v1": {"components": {"schemas": {}}},  # every user can read it
             "/api/v1/namespaces/jobs": self.namespace,
+            "/apis/authentication.k8s.io/v1/selfsubjectreviews": {"status": {"userInfo": {"username": self.user}}}
+            if self.user
+            else None,
         }
         if document := fixed.get(asked.path):
             return Answer(document)
@@ -303,6 +308,47 @@ def test_permissions_of_the_documented_role_are_enough(capsys: pytest.CaptureFix
         "permissions of the service account spark of drivers": "you need create on "
         "localsubjectaccessreviews.authorization.k8s.io in namespace jobs",
     }
+
+
+def test_skipped_check_names_the_role_that_has_the_rule(capsys: pytest.CaptureFixture[str]) -> None:
+    checks = diagnose(capsys)[1]
+    rules = {
+        (resource, verb)
+        for rule in yaml.safe_load(COMMAND_LINE.read_text())["rules"]
+        for resource in rule["resources"]
+        for verb in rule["verbs"]
+    }
+    in_role = {name: check for name, check in checks.items() if "roles --for cli -n jobs" in check["fix"]}
+    assert in_role.keys() == {
+        "namespace jobs",
+        "service account spark of drivers",
+        "permissions of the service account spark of drivers",
+        "ResourceQuotas",
+    }
+    for check in in_role.values():
+        verb, kind = check["result"].removeprefix("you need ").split()[:3:2]
+        assert (kind.partition(".")[0], verb) in rules
+    assert "grant it with a ClusterRole" in checks["controller of spark.apache.org"]["fix"]
+    assert "grant it with a Role in namespace kube-system" in checks["DNS of the cluster"]["fix"]
+
+
+@pytest.mark.parametrize(
+    ("user", "option"),
+    [
+        ("", "--user USER"),
+        ("ann", "--user ann"),
+        ("Ann O'Hara", """--user 'Ann O'"'"'Hara'"""),
+        ("system:serviceaccount:ci:deployer", "--serviceaccount ci:deployer"),
+    ],
+)
+def test_fix_binds_the_role_to_the_identity_of_the_client(
+    api: Api, user: str, option: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    api.denied, api.user = "everything", user
+    checks = diagnose(capsys)[1]
+    assert f"--role airflow-spark-operator {option}`" in checks["permissions in namespace jobs"]["fix"]
+    verbs = checks["permissions for `forward`, `stop` and `cluster scale` in namespace jobs"]
+    assert f"--role spark-operator-command-line {option}`" in verbs["fix"]
 
 
 def test_missing_permission_of_the_client_is_an_api_failure(api: Api, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,5 +1,6 @@
 """Check the connection, the namespace, the CustomResourceDefinitions and the permissions of the client."""
 
+import shlex
 from collections.abc import Sequence
 from typing import Final
 
@@ -8,7 +9,8 @@ from ....follow.access.access_review import MISSING, Check, Permission, check_pe
 from ....follow.access.versions import KindNotServed, choose_served_version
 from ....kube.client import KubeClient
 from ....kube.errors import KubeError, NotFound
-from ....kube.resources import NAMESPACES, PODS, SPARK_CLUSTERS, STATEFUL_SETS, ResourceType
+from ....kube.resources import NAMESPACES, PODS, SELF_REVIEWS, SPARK_CLUSTERS, STATEFUL_SETS, ResourceType
+from ...base.program_name import PROGRAM
 from .finding import Finding, Status, report_error
 
 FORWARD_PERMISSION: Final = Permission(PODS, ("get", "create"), "portforward")
@@ -25,14 +27,39 @@ _START_FOR_FINALIZERS: Final = (
 )
 
 
-async def check_access(client: KubeClient, namespace: str) -> list[Finding]:
-    """Check the connection, the definitions of applications and the permissions of docs/manifests/airflow.yaml."""
+_ACCOUNT: Final = "system:serviceaccount:"
+
+
+async def find_subject(client: KubeClient) -> str:
+    """Return the option with which `kubectl create rolebinding` names the identity of the client."""
+    try:
+        review = await client.create(SELF_REVIEWS, {}, None)
+    except KubeError:  # Kubernetes before 1.28
+        return "--user USER"
+    user = str(review["status"]["userInfo"]["username"])
+    if user.startswith(_ACCOUNT):
+        return f"--serviceaccount {user.removeprefix(_ACCOUNT)}"
+    return f"--user {shlex.quote(user)}"
+
+
+def _advise_role(audience: str, role: str, namespace: str, subject: str) -> str:
+    return (
+        f"Create the Role with `{PROGRAM} roles --for {audience} -n {namespace} | kubectl apply -f -`, and bind it "
+        f"with `kubectl create rolebinding NAME -n {namespace} --role {role} {subject}`"
+    )
+
+
+async def check_access(client: KubeClient, namespace: str, subject: str) -> list[Finding]:
+    """Check the connection, the definitions of applications and the permissions of docs/manifests/airflow.yaml.
+
+    Args:
+        client: The client of the cluster.
+        namespace: The namespace of the applications.
+        subject: The identity of the client, see `find_subject`.
+    """
     connection, *others = await review_access(client, namespace)
     permissions = [check for check in others if check.is_permission]
-    role = (
-        f"Create the Role with `spark-operator roles --for airflow -n {namespace} | kubectl apply -f -`, and bind it "
-        f"to your user with `kubectl create rolebinding NAME -n {namespace} --role airflow-spark-operator --user USER`"
-    )
+    role = _advise_role("airflow", "airflow-spark-operator", namespace, subject)
     return [
         _convert(connection, is_access=True),
         *(_convert(check) for check in others if not check.is_permission),
@@ -71,21 +98,21 @@ def join_permissions(permissions: Sequence[str]) -> str:
     return "; ".join(f"{', '.join(each)} {kind}" for kind, each in verbs.items())
 
 
-async def check_verbs(client: KubeClient, namespace: str, served: Sequence[ResourceType]) -> list[Finding]:
+async def check_verbs(
+    client: KubeClient, namespace: str, served: Sequence[ResourceType], subject: str
+) -> list[Finding]:
     """Check the permissions that only some verbs need, and Airflow does not. A missing one is a warning.
 
     Args:
         client: The client of the cluster.
         namespace: The namespace of the applications.
         served: The kinds of applications that the cluster serves.
+        subject: The identity of the client, see `find_subject`.
     """
     has_clusters = SPARK_CLUSTERS.group in {kind.group for kind in served}
     permissions = [FORWARD_PERMISSION, STOP_PERMISSION, *([SCALE_PERMISSION] if has_clusters else [])]
     checks = await check_permissions(client, permissions, namespace)
-    role = (
-        f"To use them, create the Roles with `spark-operator roles --for cli -n {namespace} | kubectl apply -f -`, and "
-        "bind spark-operator-command-line to your user"
-    )
+    role = _advise_role("cli", "spark-operator-command-line", namespace, subject)
     verbs = "`forward`, `stop` and `cluster scale`" if has_clusters else "`forward` and `stop`"
     return merge_permissions(f"permissions for {verbs} in namespace {namespace}", checks, role, Status.WARNING)
 

@@ -42,7 +42,7 @@ class _Evidence:
 
     running: dict[str, str] = field(default_factory=dict)
     stopped: list[str] = field(default_factory=list)
-    unknown: list[str] = field(default_factory=list)
+    unknown: list[Finding] = field(default_factory=list)
     waiting: str = ""
 
 
@@ -57,7 +57,7 @@ async def check_controllers(
         kinds: The kinds that the cluster serves.
         now: The time.
     """
-    pods, refusal = await _list_controller_pods(client, namespace) if kinds else ([], "")
+    pods, refusal = await _list_controller_pods(client, namespace) if kinds else ([], None)
     findings = []
     for kind in kinds:
         evidence = _Evidence(unknown=[refusal] if refusal else [])
@@ -65,7 +65,7 @@ async def check_controllers(
         try:
             await _read_applications(client, kind, namespace, now, evidence)
         except KubeError as error:
-            evidence.unknown.append(report_error("", error).result)
+            evidence.unknown.append(report_error("", error))
         findings.append(_judge(kind, namespace, evidence))
     return findings + await _suggest_network_policies(client, pods)
 
@@ -120,7 +120,8 @@ def _judge(kind: ResourceType, namespace: str, evidence: _Evidence) -> Finding:
             restart,
         )
     if evidence.unknown:
-        return Finding(check, Status.SKIPPED, "; ".join(evidence.unknown))
+        result = "; ".join(one.result for one in evidence.unknown)
+        return Finding(check, Status.SKIPPED, result, evidence.unknown[0].fix)
     return Finding(
         check,
         Status.WARNING,
@@ -129,16 +130,16 @@ def _judge(kind: ResourceType, namespace: str, evidence: _Evidence) -> Finding:
     )
 
 
-async def _list_controller_pods(client: KubeClient, namespace: str) -> tuple[list[JsonObject], str]:
+async def _list_controller_pods(client: KubeClient, namespace: str) -> tuple[list[JsonObject], Finding | None]:
     """List the pods of controllers in all namespaces, or in one if the client may not list the others.
 
     Returns:
-        The pods, and why there may be more of them; empty if there are no others.
+        The pods, and why there may be more of them. None if there are no others.
     """
     try:
-        return (await client.list(PODS, label_selector=_SELECTOR)).items, ""
+        return (await client.list(PODS, label_selector=_SELECTOR)).items, None
     except KubeError as error:
-        refusal = report_error("", error).result
+        refusal = report_error("", error)
     try:
         return (await client.list(PODS, namespace, label_selector=_SELECTOR)).items, refusal
     except KubeError:
@@ -202,7 +203,7 @@ async def _read_lease(client: KubeClient, lease: LeaseReference, now: datetime, 
     except NotFound:
         return
     except Forbidden as error:
-        evidence.unknown.append(report_error("", error).result)
+        evidence.unknown.append(report_error("", error))
         return
     if tenure.is_held(now):
         evidence.running.setdefault(name, f"{tenure.holder} holds its Lease {lease}")
@@ -212,9 +213,7 @@ async def _read_lease(client: KubeClient, lease: LeaseReference, now: datetime, 
 
 def _add_writer(operator: str, age: str, evidence: _Evidence) -> None:
     if not any(name.startswith(operator) for name in evidence.running):
-        limits = "".join(
-            f". Whether it still runs is unknown: {one}" for one in evidence.unknown if one.startswith("you need")
-        )
+        limits = "".join(f". Whether it still runs is unknown: {one.result}" for one in evidence.unknown if one.fix)
         evidence.running[operator] = f"last wrote {age} ago{limits}"
 
 

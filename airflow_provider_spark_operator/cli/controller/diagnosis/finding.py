@@ -8,10 +8,16 @@ from enum import StrEnum
 from typing import Final
 
 from ....kube.errors import Forbidden, KubeError, NotFound
+from ....kube.resources import LOCAL_ACCESS_REVIEWS, NAMESPACES, RESOURCE_QUOTAS, SERVICE_ACCOUNTS
+from ...base.program_name import PROGRAM
 from ...output.output import clean_cell, open_console
 from ...output.tables import measure, print_table
 
 _NOT_IMPLEMENTED = 501
+# The kinds of the optional rules in docs/manifests/command-line.yaml.
+_IN_ROLE: Final = frozenset(
+    kind.qualified_name for kind in (NAMESPACES, SERVICE_ACCOUNTS, LOCAL_ACCESS_REVIEWS, RESOURCE_QUOTAS)
+)
 _RETRY = "Run the checks again. If the API still fails, ask the administrator of the cluster"
 
 
@@ -32,7 +38,7 @@ class Finding:
         check: What was checked.
         status: How the check ended.
         result: What was found. For a skipped check, the reason.
-        fix: What to do about a failure or a warning.
+        fix: What to do about a failure, a warning or a missing permission.
         is_access: Whether the check is about the connection or a permission of the client.
     """
 
@@ -47,10 +53,19 @@ def report_error(check: str, error: KubeError) -> Finding:
     """Return the result of a check whose request failed: skipped if the client cannot send it in this cluster."""
     if isinstance(error, Forbidden):
         needed = f"you need {error.verb} on {error.resource} {error.place}" if error.advice else str(error)
-        return Finding(check, Status.SKIPPED, needed)
+        return Finding(check, Status.SKIPPED, needed, _advise_grant(error) if error.advice else "")
     if isinstance(error, NotFound) or error.status == _NOT_IMPLEMENTED:
         return Finding(check, Status.SKIPPED, str(error))
     return Finding(check, Status.FAILED, str(error), _RETRY)
+
+
+def _advise_grant(error: KubeError) -> str:
+    """Say how to get a permission without which a check is skipped."""
+    namespace = error.namespace or (error.name if error.resource == NAMESPACES.qualified_name else None)
+    if error.resource in _IN_ROLE:
+        return f"`{PROGRAM} roles --for cli -n {namespace}` has the rule. It is optional"
+    role = f"Role in namespace {namespace}" if namespace else "ClusterRole"
+    return f"Optional: grant it with a {role}, or ask a cluster administrator to run this check"
 
 
 _TITLES: Final = ("STATUS", "CHECK", "RESULT", "FIX")
