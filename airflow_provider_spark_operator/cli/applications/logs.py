@@ -1,16 +1,19 @@
 """`spark-operator logs`: print the logs of the driver or the executors of an application."""
 
 import asyncio
+import logging
 import sys
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Final
 
 from ...core.dialects.dialect import dialect_of, read_progress
 from ...core.dialects.progress import Phase, StateEntry
 from ...core.kubernetes.json_object import JsonObject
+from ...core.log.line_levels import SparkLineFilter
 from ...core.report.attempts import list_attempts
 from ...core.report.executors import get_executor_number
 from ...core.states.states import ApplicationState
@@ -38,12 +41,29 @@ from ..options.declaration import Parameter
 from ..options.options import Context, DagId, Kubeconfig, Namespace, OptionalName, RunId, TaskId, require_text
 from ..options.task_filter import TaskFilter
 from ..output.output import open_console
+from ..output.terminal import report_hidden
 from ..views.application_end import print_continuation
 from .named_applications import run_with_application
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+
+class LogLevel(StrEnum):
+    """The lowest level of Spark's lines that are printed."""
+
+    ALL = "all"
+    INFO = "info"
+    WARNING = "warning"
+    ERROR = "error"
+
+
+_LEVELS: Final = {
+    LogLevel.ALL: logging.NOTSET,
+    LogLevel.INFO: logging.INFO,
+    LogLevel.WARNING: logging.WARNING,
+    LogLevel.ERROR: logging.ERROR,
+}
 _STYLES: Final = ("cyan", "green", "yellow", "magenta", "blue", "bright_cyan", "bright_green", "bright_magenta")
 
 
@@ -53,13 +73,17 @@ class LogPrinter:
     Args:
         with_pod: Whether each line begins with the name of its pod.
         is_live: Whether each line is written at once.
+        level: The lowest level of Spark's lines to print. By default, WARNING on a terminal; elsewhere, all lines.
 
     Attributes:
-        has_printed: Whether a line was printed.
+        has_read: Whether there was a line.
     """
 
-    def __init__(self, *, with_pod: bool, is_live: bool) -> None:
-        self.has_printed = False
+    def __init__(self, *, with_pod: bool, is_live: bool, level: LogLevel | None = None) -> None:
+        self.has_read = False
+        self._hidden = 0
+        self._level = level or (LogLevel.WARNING if sys.stdout.isatty() else LogLevel.ALL)
+        self._filters: dict[str, SparkLineFilter] = {}
         self._with_pod = with_pod
         self._is_live = is_live
         self._styles: dict[str, str] = {}
@@ -73,14 +97,25 @@ class LogPrinter:
             print_note(f"another attempt begins with driver {driver}")
 
     def print(self, line: PodLine) -> None:
-        """Print a line."""
-        self.has_printed = True
+        """Print a line, unless Spark wrote it below the level. Lines without a pod were recorded, and are printed."""
+        self.has_read = True
+        chosen = self._filters.setdefault(line.pod, SparkLineFilter(_LEVELS[self._level]))
+        if line.pod and not chosen.shows(line.text):
+            self._hidden += 1
+            if self._is_live and self._hidden == 1:
+                print_note(f"hidden: log lines of Spark below level {self._level.upper()}; --level all shows them")
+            return
         prefix = f"{line.pod} | " if self._with_pod else ""
         if self._console is not None:
             style = self._styles.setdefault(line.pod, _STYLES[len(self._styles) % len(_STYLES)])
             self._console.print(prefix, style=style, end="", markup=False, soft_wrap=True)
             prefix = ""
         print(f"{prefix}{line.text}", flush=self._is_live)
+
+    def report_hidden(self) -> None:
+        """Print how many lines were hidden, unless a note at the first one said so."""
+        if not self._is_live:
+            report_hidden(self._hidden, self._level.upper(), "--level all")
 
 
 EXAMPLES = """
@@ -89,6 +124,9 @@ spark-operator logs pi
 
 # Print the log of the last run of a task of Airflow
 spark-operator logs --dag sales --task load
+
+# Print Spark's own lines on a terminal, too
+spark-operator logs pi --level all
 
 # Follow the driver from its last ten lines, also through restarts
 spark-operator logs pi -f --tail 10
@@ -122,6 +160,7 @@ class _Query:
         is_previous: Whether to print the attempt before the latest.
         follow: Whether to continue until the end.
         start: Where to start.
+        level: See `LogPrinter`.
     """
 
     executor: str | None
@@ -130,6 +169,7 @@ class _Query:
     is_previous: bool
     follow: bool
     start: LogStart
+    level: LogLevel | None
 
     def chooses(self, pod: JsonObject) -> bool:
         """Return whether the log of an executor pod is wanted."""
@@ -180,11 +220,22 @@ def run(
         int | None,
         Parameter("--tail N", "only the last N lines of each log (default: all lines)", at_least=0, at_most=_MAX_LINES),
     ] = None,
+    level: Annotated[
+        LogLevel | None,
+        Parameter(
+            "--level all|info|warning|error",
+            "hide the lines of Spark below this level (default: warning on a terminal, and all if the output goes to "
+            "a file or a pipe)",
+        ),
+    ] = None,
     context: Context = None,
     kubeconfig: Kubeconfig = None,
     namespace: Namespace = None,
 ) -> ExitCode:
     """Print the log of the driver, or the logs of executors.
+
+    On a terminal, Spark's own lines below level WARNING are hidden, and a note on stderr says how many. The output of
+    the program is always printed. A file or a pipe gets all lines. --tail counts the hidden lines, too.
 
     If the driver pod no longer exists, the last lines that the controller has recorded after a failure are printed. A
     local cluster keeps the complete logs of all pods in the folder `logs` of its `--home`. With `--all-pods` or
@@ -198,7 +249,7 @@ def run(
     if previous and attempt is not None:
         raise CommandError("--previous and --attempt cannot be combined", ExitCode.INVALID)
     start = LogStart(datetime.now(UTC) - parse_duration(since) if since is not None else None, tail)
-    query = _Query(_ALL if all_pods else executor, not executor, attempt, previous, follow, start)
+    query = _Query(_ALL if all_pods else executor, not executor, attempt, previous, follow, start, level)
     access = ClusterAccess(kubeconfig=kubeconfig, context=context, namespace=namespace)
     return run_with_application(
         access, name, TaskFilter(dag, task, run), lambda client, name: _print_logs(client, name, query)
@@ -206,11 +257,19 @@ def run(
 
 
 async def _print_logs(client: KubeClient, name: str, query: _Query) -> ExitCode:
+    printer = LogPrinter(with_pod=query.executor == _ALL, is_live=query.follow, level=query.level)
+    try:
+        await _print_chosen(client, name, query, printer)
+    finally:
+        printer.report_hidden()
+    return ExitCode.SUCCESS
+
+
+async def _print_chosen(client: KubeClient, name: str, query: _Query, printer: LogPrinter) -> None:
     resource, kind = await find_application(client, name)
     reference = ApplicationReference.of(resource, kind)
     latest = read_progress(resource).attempt
     attempt = _choose_attempt(reference, latest, query)
-    printer = LogPrinter(with_pod=query.executor == _ALL, is_live=query.follow)
     try:
         if query.follow and attempt == latest:
             lines = _follow(client, reference, query, printer)
@@ -219,16 +278,15 @@ async def _print_logs(client: KubeClient, name: str, query: _Query) -> ExitCode:
         await _print_lines(lines, printer)
     except asyncio.CancelledError:
         if query.follow:
-            print_continuation(reference)
+            print_continuation(reference, again="logs -f")
         raise
     if query.follow:
         present = await read_present(client, reference)
         if present is None:
             print_note(f"{reference} was deleted")
-        elif not printer.has_printed:  # the recorded lines, or why there are none
+        elif not printer.has_read:  # the recorded lines, or why there are none
             attempt = read_progress(present).attempt
             await _print_lines(await _read(client, reference, present, attempt, query), printer)
-    return ExitCode.SUCCESS
 
 
 async def _print_lines(lines: AsyncGenerator[PodLine, None], printer: LogPrinter) -> None:

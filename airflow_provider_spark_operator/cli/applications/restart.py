@@ -24,7 +24,7 @@ from ..output.log_records import show_warnings
 from ..submission.parameter_options import RESOURCE_NAMES, add_parameter_options, read_parameter_values
 from ..submission.submission_options import check_assignments
 from ..submission.submission_source import override
-from ..views.application_end import DeletionTimeout, Timeout, Wait, wait_and_report
+from ..views.application_end import DeletionTimeout, Timeout, Verbose, Wait, read_wait, wait_and_report
 from .named_applications import format_name
 from .replacement import check_replacement, replace_application
 
@@ -59,6 +59,7 @@ def run(
     follow: Annotated[
         bool, Parameter("-f --follow", "wait until the new application ends, and print the driver's log")
     ] = False,
+    verbose: Verbose = False,
     timeout: Timeout = None,
     deletion_timeout: DeletionTimeout = "5m",
     context: Context = None,
@@ -75,12 +76,9 @@ def run(
     restart an application that another resource owns, or that an Airflow task may still wait for. A suspended
     application stays suspended until `spark-operator resume`.
     """
-    if timeout is not None and not (wait or follow):
-        raise CommandError("--timeout needs --wait or --follow", ExitCode.INVALID)
+    waiting = read_wait(wait=wait, follow=follow, verbose=verbose, timeout=timeout)
     show_warnings()
     change = partial(override, values=read_parameter_values(parameters), assignments=assignments or ())
-    limit = parse_duration(timeout) if timeout is not None else None
-    waiting = Wait(limit=limit, with_log=follow) if wait or follow else None
     deletion_limit = parse_duration(deletion_timeout)
     access = ClusterAccess(kubeconfig=kubeconfig, context=context, namespace=namespace)
     return run_with_client(access, lambda client: _restart(client, name, change, deletion_limit, waiting))

@@ -12,7 +12,6 @@ from ...follow.submission.submit import check_submission, submit, warn_about
 from ...kube.client import KubeClient
 from ...kube.connection import ClusterAccess
 from ...kube.errors import NotFound
-from ..base.ages import parse_duration
 from ..base.cluster_client import run_with_client
 from ..base.errors import CommandError, print_note
 from ..base.exit_codes import ExitCode
@@ -43,7 +42,7 @@ from ..submission.submission_source import (
     upload_nothing,
     write_object,
 )
-from ..views.application_end import Timeout, Wait, wait_and_report
+from ..views.application_end import Timeout, Verbose, Wait, read_wait, wait_and_report
 from .named_applications import format_name
 from .replacement import check_replacement, replace_application
 
@@ -94,6 +93,7 @@ def run(
     follow: Annotated[
         bool, Parameter("-f --follow", "wait until the application ends, and print the driver's log")
     ] = False,
+    verbose: Verbose = False,
     timeout: Timeout = None,
     output: Annotated[
         ResultFormat, Parameter("-o --output text|name", "text, or only the name of the application, for scripts")
@@ -117,8 +117,7 @@ def run(
     are uploaded to --upload-to. The application continues if the command is interrupted. After a success, the driver
     pod is deleted, and its log with it; --keep-driver keeps it.
     """
-    if timeout is not None and not (wait or follow):
-        raise CommandError("--timeout needs --wait or --follow", ExitCode.INVALID)
+    waiting = read_wait(wait=wait, follow=follow, verbose=verbose, timeout=timeout)
     if dry_run and (wait or follow or output is ResultFormat.NAME):
         raise CommandError("--dry-run creates nothing: leave out --wait, --follow and -o name", ExitCode.INVALID)
     show_warnings()
@@ -135,8 +134,6 @@ def run(
     )
     write = upload_nothing if dry_run else write_object
     document = compose_named_request(request, "to replace", write) if replace else compose_request(request, write)
-    limit = parse_duration(timeout) if timeout is not None else None
-    waiting = Wait(limit=limit, with_log=follow) if wait or follow else None
     access = ClusterAccess(kubeconfig=kubeconfig, context=context, namespace=namespace)
     action = _Action(dry_run, replace, waiting, only_name=output is ResultFormat.NAME)
     return run_with_client(access, lambda client: _submit(client, document, namespace, action))

@@ -17,7 +17,6 @@ from local_kubernetes.kubelet.node.images import ImageRule
 from local_kubernetes.log_export import export_logs
 
 from ...core.kubernetes.json_object import JsonObject
-from ...core.log.line_levels import SparkLineFilter
 from ...follow.access.errors import ApplicationDeleted
 from ...follow.access.reference import ApplicationReference
 from ...follow.narration.driver_log import DriverLogOptions
@@ -40,7 +39,7 @@ from ..output.log_records import configure_logs
 from ..output.progress_line import show_progress
 from ..output.terminal import Terminal
 from ..submission.parameter_options import add_parameter_options, read_parameter_values
-from ..views.application_end import report_conclusion
+from ..views.application_end import has_shown_lines, report_conclusion
 from .local_application import compose_local_application
 from .local_images import parse_image_rules
 
@@ -155,9 +154,7 @@ async def _follow_through(cluster: RunningCluster, document: JsonObject, options
         if isinstance(conclusion, str):
             print_error(f"{submission.reference}: {conclusion}")
             return ExitCode.INFRASTRUCTURE_FAILED
-        routine = SparkLineFilter(logging.WARNING)
-        is_shown = options.verbose or all(map(routine.shows, conclusion.evidence.log_lines))
-        return report_conclusion(conclusion, is_shown=is_shown)
+        return report_conclusion(conclusion, is_shown=options.verbose or has_shown_lines(conclusion))
     except TimeoutError:
         if options.limit is None or not limit.expired():
             raise
@@ -166,6 +163,9 @@ async def _follow_through(cluster: RunningCluster, document: JsonObject, options
     except ApplicationDeleted as error:
         print_error(str(error))
         return ExitCode.INFRASTRUCTURE_FAILED
+    except asyncio.CancelledError:
+        print_note(f"interrupted; {submission.reference} and its cluster stop")
+        raise
     finally:
         await hub.close()
 
@@ -183,7 +183,7 @@ def _retain_driver(document: JsonObject) -> JsonObject:
 async def _wait(hub: WatchHub, reference: ApplicationReference, *, verbose: bool) -> Conclusion | str:
     """Wait until the application ends. Return a sentence if one of its pods cannot be started."""
     async with show_progress(None if verbose else sys.stderr) as progress:
-        terminal = Terminal(shows_ui=True, shows_routine=verbose, progress=progress)
+        terminal = Terminal(is_local=True, shows_routine=verbose, progress=progress)
         narration = Narration(terminal, DriverLogOptions(), pauses=ATTENDED)
         end = asyncio.create_task(wait_for_end(hub, reference, narration))
         either: set[asyncio.Future[Any]] = {end, terminal.obstacle}
@@ -193,14 +193,7 @@ async def _wait(hub: WatchHub, reference: ApplicationReference, *, verbose: bool
         finally:
             end.cancel()
             await asyncio.wait({end})
-            _report_hidden(terminal)
-
-
-def _report_hidden(terminal: Terminal) -> None:
-    if terminal.hidden:
-        lines, them = ("log line", "it") if terminal.hidden == 1 else ("log lines", "them")
-        sentence = f"hidden: {terminal.hidden} {lines} of Spark below level WARNING; --verbose shows {them}"
-        terminal.show_remark(logging.WARNING, sentence)
+            terminal.report_hidden()
 
 
 async def _ensure_namespace(client: KubeClient, name: str) -> None:

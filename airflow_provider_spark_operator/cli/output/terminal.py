@@ -32,7 +32,8 @@ class Terminal:
             started. Such a pod is then shown.
         shows_log: Whether to print the driver's log.
         shows_routine: Whether to print Spark's own lines below level WARNING as well.
-        shows_ui: Whether to print the address of the Spark UI, because the driver is a process of this machine.
+        is_local: Whether the driver is a process of this machine. Then the address of the Spark UI is printed, and
+            warnings that every driver writes there are routine.
         progress: The line that shows the state. None if there is no such line.
 
     Attributes:
@@ -46,16 +47,16 @@ class Terminal:
         is_shared: bool = False,
         shows_log: bool = True,
         shows_routine: bool = True,
-        shows_ui: bool = False,
+        is_local: bool = False,
         progress: ProgressLine | None = None,
     ) -> None:
         self._progress = progress
         self._is_shared = is_shared
         self.obstacle: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         self.hidden = 0
-        self._shows_ui = shows_ui
+        self._is_local = is_local
         self._shows_routine = shows_routine
-        self._filter = SparkLineFilter(logging.WARNING)
+        self._filter = SparkLineFilter(logging.WARNING, is_local=is_local)
         self._shows_log = shows_log  # becomes False when a write fails
 
     def show_state(self, entry: StateEntry, executors: ExecutorCount | None) -> None:
@@ -90,7 +91,7 @@ class Terminal:
 
     def show_driver_line(self, line: str, level: int) -> None:
         """Print the line to stdout, until a write fails."""
-        if self._shows_ui and (url := find_ui_url(line, _LOOPBACK)):
+        if self._is_local and (url := find_ui_url(line, _LOOPBACK)):
             self._print_note(f"Spark UI: {url}")
         is_routine = not self._filter.shows(line)
         if not self._shows_log:
@@ -106,6 +107,11 @@ class Terminal:
             self._shows_log = False
             if error.errno != errno.EPIPE:
                 self._print_note(f"stopped printing the driver's log: {error}")
+
+    def report_hidden(self) -> None:
+        """Print the number of lines that were not printed, unless it is 0."""
+        self._erase_progress()
+        report_hidden(self.hidden, "WARNING", "--verbose")
 
     def show_failure(self, events: Iterable[str], executors: Iterable[ExecutorEnd]) -> None:
         """Print the warning events of the cluster, and the last lines of the executors that failed."""
@@ -128,6 +134,19 @@ class Terminal:
     def _erase_progress(self) -> None:
         if self._progress is not None:
             self._progress.erase()
+
+
+def report_hidden(count: int, level: str, option: str) -> None:
+    """Print how many lines of a log were hidden, unless the number is 0.
+
+    Args:
+        count: The number of lines.
+        level: The name of the lowest level of the lines that were shown.
+        option: The option that shows all lines.
+    """
+    if count:
+        lines, them = ("log line", "it") if count == 1 else ("log lines", "them")
+        print_note(f"hidden: {count} {lines} of Spark below level {level}; {option} shows {them}")
 
 
 def _choose_style(level: int, *, is_routine: bool) -> str:

@@ -1,6 +1,7 @@
 """Wait until an application ends or reaches a state, and report its end. An interrupted wait does not stop it."""
 
 import asyncio
+import logging
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -8,6 +9,7 @@ from datetime import timedelta
 from typing import Annotated, TypeAlias
 
 from ...core.kubernetes.times import format_duration
+from ...core.log.line_levels import SparkLineFilter
 from ...core.verdict.verdict import FailureKind, Outcome
 from ...follow.access.errors import ApplicationDeleted
 from ...follow.access.reference import ApplicationReference
@@ -18,8 +20,8 @@ from ...follow.narration.obstacles import ATTENDED, WaitState
 from ...follow.watching.wait import Conclusion, wait_for_end, wait_for_state
 from ...follow.watching.watch import WatchHub
 from ...kube.client import KubeClient
-from ..base.ages import check_duration
-from ..base.errors import print_error, print_note
+from ..base.ages import check_duration, parse_duration
+from ..base.errors import CommandError, print_error, print_note
 from ..base.exit_codes import ExitCode
 from ..base.program_name import get_program_name
 from ..options.declaration import Parameter
@@ -33,6 +35,11 @@ Timeout: TypeAlias = Annotated[
         "stop waiting after this time, for example 90s or 2h; the exit code is then 4 (default: no limit)",
         check=check_duration,
     ),
+]
+
+Verbose: TypeAlias = Annotated[
+    bool,
+    Parameter("--verbose", "with --follow, print the whole log of the driver, with Spark's lines below level WARNING"),
 ]
 
 DeletionTimeout: TypeAlias = Annotated[
@@ -53,13 +60,29 @@ class Wait:
         states: States to wait for. Empty to wait for the end.
         limit: The time after which to stop waiting. None if there is no limit.
         with_log: Whether to print the driver's log to stdout.
+        verbose: Whether to print Spark's own lines below level WARNING as well.
         afterwards: What happens to the application after the limit, as a sentence.
     """
 
     states: Sequence[str] = ()
     limit: timedelta | None = None
     with_log: bool = False
+    verbose: bool = False
     afterwards: str = "The application continues"
+
+
+def read_wait(*, wait: bool, follow: bool, verbose: bool, timeout: str | None) -> Wait | None:
+    """Return how to wait according to the options of a command; None if it does not wait.
+
+    Raises:
+        CommandError: An option lacks another one.
+    """
+    if timeout is not None and not (wait or follow):
+        raise CommandError("--timeout needs --wait or --follow", ExitCode.INVALID)
+    if verbose and not follow:
+        raise CommandError("--verbose needs --follow", ExitCode.INVALID)
+    limit = parse_duration(timeout) if timeout is not None else None
+    return Wait(limit=limit, with_log=follow, verbose=verbose) if wait or follow else None
 
 
 async def wait_and_report(client: KubeClient, reference: ApplicationReference, wait: Wait) -> ExitCode:
@@ -83,28 +106,36 @@ async def wait_and_report(client: KubeClient, reference: ApplicationReference, w
         print_error(str(error))
         return ExitCode.INFRASTRUCTURE_FAILED
     except asyncio.CancelledError:
-        print_continuation(reference)
+        print_continuation(reference, "logs -f" if wait.with_log else "wait")
         raise
     finally:
         await hub.close()
 
 
 async def _follow(hub: WatchHub, reference: ApplicationReference, wait: Wait, situation: WaitState) -> Conclusion:
-    """Wait for the end or for a state. A terminal shows the state, unless it shows the driver's log."""
+    """Wait for the end or for a state. A terminal shows the state, unless it shows the whole log of the driver."""
     driver_log = DriverLogOptions(longest=sys.maxsize) if wait.with_log else None
-    async with show_progress(None if wait.with_log else sys.stderr) as progress:
-        terminal = Terminal(is_shared=True, shows_log=wait.with_log, progress=progress)
+    async with show_progress(None if wait.verbose else sys.stderr) as progress:
+        terminal = Terminal(is_shared=True, shows_log=wait.with_log, shows_routine=wait.verbose, progress=progress)
         narration = Narration(terminal, driver_log, situation, ATTENDED)
-        if not wait.states:
-            return await wait_for_end(hub, reference, narration)
-        return await wait_for_state(hub, reference, wait.states, narration)
+        try:
+            if not wait.states:
+                return await wait_for_end(hub, reference, narration)
+            return await wait_for_state(hub, reference, wait.states, narration)
+        finally:
+            terminal.report_hidden()
 
 
-def print_continuation(reference: ApplicationReference) -> None:
-    """Print that the application continues although the command was interrupted, and how to follow or delete it."""
+def print_continuation(reference: ApplicationReference, again: str = "wait") -> None:
+    """Print that the application continues although the command was interrupted, and how to follow or delete it.
+
+    Args:
+        reference: The application.
+        again: The verb that follows it again, with its options.
+    """
     program, place = get_program_name(), f"{reference.name} -n {reference.namespace}"
     print_note(
-        f"interrupted; {reference} continues. To follow it again, run `{program} wait {place}`. To delete it, run "
+        f"interrupted; {reference} continues. To follow it again, run `{program} {again} {place}`. To delete it, run "
         f"`{program} delete {place}`"
     )
 
@@ -114,9 +145,14 @@ def _report_end(end: Conclusion, wait: Wait) -> ExitCode:
         print_note(f"{end.reference} reached state {end.reached}")
         return ExitCode.SUCCESS
     if not wait.states or end.verdict.outcome is not Outcome.SUCCEEDED:
-        return report_conclusion(end, is_shown=wait.with_log)
+        return report_conclusion(end, is_shown=wait.with_log and (wait.verbose or has_shown_lines(end)))
     print_error(f"{end.reference} succeeded without reaching state {' or '.join(wait.states)}")
     return ExitCode.APPLICATION_FAILED
+
+
+def has_shown_lines(conclusion: Conclusion) -> bool:
+    """Return whether the last lines of the driver's log were printed, although Spark's routine lines are hidden."""
+    return any(map(SparkLineFilter(logging.WARNING).shows, conclusion.evidence.log_lines))
 
 
 def report_conclusion(conclusion: Conclusion, *, is_shown: bool = False) -> ExitCode:

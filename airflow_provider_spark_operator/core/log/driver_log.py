@@ -5,6 +5,8 @@ from collections import deque
 from collections.abc import Iterable
 from typing import Final
 
+from .line_levels import REPEATING
+
 LOG_LINES: Final = 10
 LOG_BYTES: Final = 4096
 _LINE_LENGTH: Final = 400
@@ -12,7 +14,10 @@ _LONGEST_INDENTATION: Final = 40
 _TAB: Final = 4
 _CONTROL: Final = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|[\x00-\x08\x0b-\x1f\x7f]")
 # Lines in Spark's layout, many of which report the shutdown after an error, and the frames of a stack trace.
-_ROUTINE: Final = re.compile(r"\d\d/\d\d/\d\d [\d:]{8} (INFO|DEBUG) |at [\w$.<>/@-]+\([^)]*\)|\.\.\. \d+ more$")
+_ROUTINE: Final = re.compile(
+    r"\d\d/\d\d/\d\d [\d:]{8} (INFO|DEBUG) |at [\w$.<>/@-]+\([^)]*\)|\.\.\. \d+ more$"
+    rf"|Using Spark's default log4j profile: |{REPEATING}"
+)
 
 _TITLE: Final = "\nLast lines of the driver's log:\n"
 _INDENT: Final = "  "

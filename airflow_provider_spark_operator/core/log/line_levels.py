@@ -36,6 +36,13 @@ _CONTINUED: Final = re.compile(
 _SPARK: Final = re.compile(
     rf'(?:\d\d/\d\d/\d\d [\d:]{{8}} |\{{"ts":"[^"]*","level":")({_WORDS})\b|Using Spark\'s default log4j profile: '
 )
+REPEATING: Final = r'\{"ts": "[^"]*", "level": "\w+", "logger": "DataFrameQueryContextLogger"'
+"""The lines of JSON, of many thousand characters, with which PySpark repeats the message of an exception."""
+_REPEATING: Final = re.compile(REPEATING)
+# Warnings that no program on the local cluster can prevent. A busy machine causes those about a blocked thread.
+_LOCAL: Final = re.compile(
+    r"\S+ \S+ WARN (?:NativeCodeLoader: Unable|SparkEnv: I/O encryption enabled without|BlockedThreadChecker: )"
+)
 
 # The lines that Spark writes together with a hidden line. Each part of a message has the patterns of what can follow,
 # with the part that it is. Only these lines cannot be output of the program.
@@ -74,26 +81,33 @@ _OPENERS: Final[Mapping[str, str]] = {
 class SparkLineFilter:
     """Chooses the lines of a driver's log to show: all lines but those of Spark below a level.
 
+    Lines that only repeat the message of an exception are hidden with the lines of level INFO.
+
     A line that is not certainly one of Spark's is output of the program, and is shown. Lines in Spark's layout are
     certain, and so are Java stack frames directly after a hidden line, with their causes. If a hidden line announces a
     Python traceback, the progress of a streaming query or a Parquet schema, its lines are certain, too.
 
     Args:
         lowest: The lowest level of Spark's lines to show, a constant of `logging`.
+        is_local: Whether to hide the warnings that every driver on the local cluster writes.
     """
 
-    def __init__(self, lowest: int) -> None:
+    def __init__(self, lowest: int, *, is_local: bool = False) -> None:
         self._lowest = lowest
+        self._is_local = is_local
         self._hidden = ""  # what the latest line was, if it was hidden
 
     def shows(self, line: str) -> bool:
         """Return whether to show the next line of the log."""
         found = _SPARK.match(line[:_LOOKED_AT])
         if found is not None:
-            is_shown = _LEVELS[found[1] or "INFO"] >= self._lowest
+            is_shown = _LEVELS[found[1] or "INFO"] >= self._lowest and not (self._is_local and _LOCAL.match(line))
             opened = (part for opener, part in _OPENERS.items() if line.rstrip().endswith(opener))
             self._hidden = "" if is_shown else next(opened, "message")
             return is_shown
+        if self._lowest > logging.INFO and _REPEATING.match(line[:_LOOKED_AT]):
+            self._hidden = ""
+            return False
         following = (part for pattern, part in _FOLLOWING[self._hidden] if pattern.match(line[:_LOOKED_AT]))
         self._hidden = next(following, "")
         return not self._hidden

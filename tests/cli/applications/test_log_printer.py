@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from airflow_provider_spark_operator.cli.applications.logs import LogPrinter
+from airflow_provider_spark_operator.cli.applications.logs import LogLevel, LogPrinter
 from airflow_provider_spark_operator.follow.logs.attempt_logs import PodLine
 
 LINES = (PodLine("exec-1", "[bold]one[/bold]"), PodLine("exec-2", "two"), PodLine("exec-1", "three"))
@@ -31,3 +31,57 @@ def test_each_pod_has_a_colour_on_a_terminal(
     assert colours[0].startswith("\x1b[")
     assert colours[0] == colours[2] != colours[1]
     assert first.endswith("[bold]one[/bold]")
+
+
+SPARK = "26/01/01 00:00:00"
+LOG = tuple(
+    PodLine("driver", text)
+    for text in (f"{SPARK} DEBUG A: x", f"{SPARK} INFO A: x", f"{SPARK} WARN A: x", f"{SPARK} ERROR A: x", "rows 7")
+)
+HIDDEN = "spark-operator: hidden: 2 log lines of Spark below level WARNING; --level all shows them\n"
+
+
+@pytest.mark.parametrize(
+    ("level", "is_terminal", "hidden"),
+    [
+        (None, True, 2),
+        (None, False, 0),
+        (LogLevel.ALL, True, 0),
+        (LogLevel.INFO, False, 1),
+        (LogLevel.WARNING, False, 2),
+        (LogLevel.ERROR, True, 3),
+    ],
+)
+def test_lines_of_spark_below_the_level_are_hidden_and_counted(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    level: LogLevel | None,
+    is_terminal: bool,
+    hidden: int,
+) -> None:
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: is_terminal)
+    printer = LogPrinter(with_pod=False, is_live=False, level=level)
+    for line in LOG:
+        printer.print(line)
+    printer.report_hidden()
+    out, err = capsys.readouterr()
+    assert out.splitlines() == [line.text for line in LOG[hidden:]]
+    assert (f"hidden: {hidden} log line" in err) == bool(hidden)
+    assert (err == HIDDEN) == (hidden == 2)
+
+
+def test_first_hidden_line_is_announced_while_a_log_is_followed(capsys: pytest.CaptureFixture[str]) -> None:
+    printer = LogPrinter(with_pod=False, is_live=True, level=LogLevel.WARNING)
+    for line in (*LOG, *LOG):
+        printer.print(line)
+    printer.report_hidden()
+    assert capsys.readouterr().err == (
+        "spark-operator: hidden: log lines of Spark below level WARNING; --level all shows them\n"
+    )
+
+
+def test_recorded_lines_are_printed_whatever_their_level(capsys: pytest.CaptureFixture[str]) -> None:
+    printer = LogPrinter(with_pod=False, is_live=False, level=LogLevel.ERROR)
+    printer.print(PodLine("", f"{SPARK} INFO A: x"))
+    printer.report_hidden()
+    assert capsys.readouterr() == (f"{SPARK} INFO A: x\n", "")

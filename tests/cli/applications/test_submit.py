@@ -181,6 +181,28 @@ def test_follow_prints_the_log_and_returns_the_result(
     assert capsys.readouterr().out == ""
 
 
+@pytest.mark.usefixtures("folder")
+def test_follow_prints_routine_lines_of_spark_only_if_verbose(
+    scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]
+) -> None:
+    routine = "26/01/01 00:00:00 INFO SparkContext: Running Spark version 4.3.0"
+
+    async def write_and_succeed(application: Any) -> None:
+        application.start()
+        application.log.write(routine)
+        application.log.write("rows 7")
+        application.succeed()
+
+    scripted_cluster.script = write_and_succeed
+    assert main(["submit", "pi.yaml", "--follow"]) == ExitCode.SUCCESS
+    out, err = capsys.readouterr()
+    assert out == "rows 7\n"
+    assert err.count("hidden: 1 log line of Spark below level WARNING; --verbose shows it") == 1
+    assert main(["submit", "pi.yaml", "--name", "verbose", "--follow", "--verbose"]) == ExitCode.SUCCESS
+    out, err = capsys.readouterr()
+    assert (out, "hidden" in err) == (f"{routine}\nrows 7\n", False)
+
+
 async def test_interrupted_follow_leaves_the_application(scripted_cluster: Cluster, folder: Path) -> None:
     async def write_and_run(application: Any) -> None:
         await run_on(application)
@@ -192,7 +214,7 @@ async def test_interrupted_follow_leaves_the_application(scripted_cluster: Clust
         process.send_signal(signal.SIGINT)
         code, _, err = await wait_for_exit(process)
     assert code == ExitCode.INTERRUPTED
-    assert "SparkApplication jobs/pi continues. To follow it again, run `spark-operator wait pi -n jobs`. " in err
+    assert "SparkApplication jobs/pi continues. To follow it again, run `spark-operator logs -f pi -n jobs`. " in err
     assert "To delete it, run `spark-operator delete pi -n jobs`" in err
     assert len(scripted_cluster.applications()) == 1
 
@@ -303,6 +325,7 @@ def test_taken_name_is_exit_code_3(scripted_cluster: Cluster, capsys: pytest.Cap
         (["pi.yaml", "--volumes", "name=v"], "--volumes[0]: needs path"),
         (["pi.yaml", "--volumes", "v"], "--volumes: must be name=V,path=DIR,…, not 'v'"),
         (["pi.yaml", "--timeout", "5m"], "--timeout needs --wait or --follow"),
+        (["pi.yaml", "--wait", "--verbose"], "--verbose needs --follow"),
         (["pi.yaml", "--ttl", "long"], "--ttl: invalid duration 'long'"),
         (["job.py", "--api-version", "v1"], "--api-version: must be one of"),
     ],

@@ -235,8 +235,9 @@ async def test_interrupted_run_leaves_no_process_and_no_file(tmp_path: Path, num
     async with start_command("local", "run", path, home=tmp_path) as process:
         driver = int(await read_line(process, ""))
         process.send_signal(number)
-        exit_code, _, _ = await wait_for_exit(process)
+        exit_code, _, err = await wait_for_exit(process)
     assert exit_code == ExitCode.INTERRUPTED
+    assert "spark-operator: interrupted; SparkApplication default/pi and its cluster stop" in err.splitlines()
     with pytest.raises(ProcessLookupError):
         os.kill(driver, 0)
     assert list_folder(tmp_path) == [".local", "app.yaml"]

@@ -57,6 +57,19 @@ async def test_routine_lines_of_spark_are_counted_if_they_are_not_printed(capsys
     assert terminal.hidden == 1
 
 
+async def test_number_of_hidden_lines_is_reported_once(capsys: pytest.CaptureFixture[str]) -> None:
+    terminal = Terminal(shows_routine=False, is_local=True)
+    terminal.report_hidden()
+    assert capsys.readouterr().err == ""
+    native = "26/01/01 00:00:00 WARN NativeCodeLoader: Unable to load native-hadoop library"
+    for line, level in (*LOG, (native, logging.WARNING)):
+        terminal.show_driver_line(line, level)
+    terminal.report_hidden()
+    assert capsys.readouterr().err == (
+        "spark-operator: hidden: 2 log lines of Spark below level WARNING; --verbose shows them\n"
+    )
+
+
 @pytest.mark.parametrize("no_colour", ["", "1"])
 async def test_levels_and_states_have_colours_on_a_terminal(monkeypatch: pytest.MonkeyPatch, no_colour: str) -> None:
     out, err = FakeTerminal(), FakeTerminal()

@@ -15,6 +15,14 @@ def test_error_is_kept_after_routine_lines() -> None:
     assert collect_last_lines(*error, *[ROUTINE] * 30, "26/01/01 00:00:00 DEBUG Utils: x") == error
 
 
+def test_lines_before_the_log_and_repeated_messages_are_routine() -> None:
+    profile = "Using Spark's default log4j profile: org/apache/spark/log4j2-defaults.properties"
+    repeated = (
+        '{"ts": "2026-01-01 00:00:00.602", "level": "ERROR", "logger": "DataFrameQueryContextLogger", "msg": "no"}'
+    )
+    assert collect_last_lines(profile, repeated, "ValueError: 7") == ("ValueError: 7",)
+
+
 def test_warnings_and_lines_resembling_routine_are_kept() -> None:
     lines = ("26/01/01 00:00:00 WARN Utils: low", f"it said {ROUTINE}", "INFO: ours")
     assert collect_last_lines(*lines) == lines

@@ -211,6 +211,30 @@ _LOGS = {
     ],
 }
 
+_REPEATED = (
+    '{"ts": "2026-01-01 00:00:00.602", "level": "ERROR", "logger": "DataFrameQueryContextLogger", '
+    '"msg": "[UNRESOLVED_COLUMN.WITH_SUGGESTION] nope", "exception": {"class": "Py4JJavaError"}}'
+)
+
+
+def test_message_that_repeats_an_exception_is_hidden_with_routine_lines() -> None:
+    chosen = SparkLineFilter(_WARN)
+    log = [(_REPEATED, False), ("Traceback (most recent call last):", True), (_REPEATED, False), ("rows 7", True)]
+    assert [(line, chosen.shows(line)) for line, _ in log] == log
+    assert SparkLineFilter(logging.INFO).shows(_REPEATED)
+
+
+def test_warnings_of_every_local_driver_are_hidden_only_for_local_drivers() -> None:
+    lines = [
+        f"{_SPARK} WARN NativeCodeLoader: Unable to load native-hadoop library for your platform... using builtin-java",
+        f"{_SPARK} WARN SparkEnv: I/O encryption enabled without RPC encryption: keys will be visible on the wire.",
+        f"{_SPARK} WARN BlockedThreadChecker: Thread Thread[vert.x-eventloop-thread-1] has been blocked for 2146 ms",
+    ]
+    other = f"{_SPARK} WARN SparkEnv: slow"
+    local, remote = SparkLineFilter(_WARN, is_local=True), SparkLineFilter(_WARN)
+    assert [local.shows(line) for line in (*lines, other)] == [False, False, False, True]
+    assert all(map(remote.shows, lines))
+
 
 @pytest.mark.parametrize("log", _LOGS.values(), ids=_LOGS)
 def test_only_routine_lines_of_spark_are_hidden(log: list[tuple[str, bool]]) -> None:
