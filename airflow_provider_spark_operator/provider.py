@@ -14,6 +14,9 @@ DRIVER_LOG_STREAMS = 200
 SECTION = "spark_operator"
 """The section of Airflow's configuration with the options of the provider."""
 
+VIEW_PATH = "spark-view"
+"""The path of the pages of the Spark view on the API server."""
+
 _PACKAGE = "airflow_provider_spark_operator"
 CONNECTION_TYPE = "sparkkubernetes"
 OLD_CONNECTION_TYPE = "spark_kubernetes"

@@ -18,6 +18,7 @@ from sqlalchemy import delete, select
 
 from airflow_provider_spark_operator.plugins import delivery
 from airflow_provider_spark_operator.plugins.asset_events import DeliveryListener, SparkAssetEventsPlugin
+from airflow_provider_spark_operator.plugins.spark_view.plugin import SparkViewPlugin
 from airflow_provider_spark_operator.triggers.spark_application_event import SparkApplicationEventTrigger
 
 pytestmark = [
@@ -113,8 +114,8 @@ def test_event_of_another_trigger_is_ignored(trigger_id: int, payload: Any) -> N
         assert get_state_backend().get(AssetScope(asset_id=asset_id), TRIGGER.key, session=session) is None
 
 
-def test_plugin_is_declared_for_airflow() -> None:
+def test_plugins_are_declared_for_airflow() -> None:
     project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
     declared = project["entry-points"]["airflow.plugins"]
-    assert [resolve_name(path) for path in declared.values()] == [SparkAssetEventsPlugin]
-    assert [*declared] == [SparkAssetEventsPlugin.name]
+    assert [resolve_name(path) for path in declared.values()] == [SparkAssetEventsPlugin, SparkViewPlugin]
+    assert [*declared] == [SparkAssetEventsPlugin.name, SparkViewPlugin.name]

@@ -140,6 +140,7 @@ _STYLES: Final[Mapping[Tone, str]] = {
     Tone.SUCCEEDED: "bright_green",
     Tone.FAILED: "red",
     Tone.RELEASED: "bright_black",
+    Tone.DRIVER: "magenta",
     Tone.EXECUTOR: "cyan",
 }
 _SIGNS: Final[Mapping[MarkKind, tuple[str, str, str]]] = {

@@ -21,7 +21,7 @@ from .recorded_cause import find_recorded_cause
 from .resources import Resources
 from .summary import ApplicationSummary
 from .timeline import Mark, Timeline
-from .timeline_rows import number_missing
+from .timeline_rows import choose_tone, number_missing
 from .totals import Totals, Usage, compute_totals
 from .waits import Wait
 
@@ -151,6 +151,7 @@ def _build_state(state: StateSpan) -> JsonObject:
     return drop_unknown(
         {
             "state": cut_text(state.state, _WORD),
+            "phase": str(choose_tone(state.apache_state)),
             "begin": _format(state.begin),
             "end": _format(state.end),
             "reason": cut_text(state.reason or "", _WORD),

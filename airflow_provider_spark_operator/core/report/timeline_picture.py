@@ -25,6 +25,7 @@ _COLOURS: Final[Mapping[Tone, str]] = {
     Tone.SUCCEEDED: "#1f6f3f",
     Tone.FAILED: "#c8402f",
     Tone.RELEASED: "#7c8594",
+    Tone.DRIVER: "#6f5fb5",
     Tone.EXECUTOR: "#2f7fb8",
 }
 _MARKS: Final[Mapping[MarkKind, Tone]] = {

@@ -25,6 +25,7 @@ class Tone(StrEnum):
     SUCCEEDED = "succeeded"
     FAILED = "failed"
     RELEASED = "released"
+    DRIVER = "driver"
     EXECUTOR = "executor"
 
 
@@ -33,12 +34,12 @@ class Bar:
     """One row with one bar.
 
     Attributes:
-        label: The name of the state or the executor.
+        label: The name of the state or the executor, or `driver`.
         begin: When the bar begins.
         end: When it ends.
         tone: What its colour says.
         lasted: Its duration.
-        detail: How an executor ended. Empty if nothing is known.
+        detail: How a driver or an executor ended. Empty if nothing is known.
     """
 
     label: str
@@ -63,7 +64,7 @@ def build_groups(timeline: Timeline) -> list[Group]:
     groups[:0] = _build_missing(timeline)
     known = [span for span in timeline.executors if span.begin]
     if known:
-        bars = tuple(_build_executor(span, timeline) for span in known[:MAX_EXECUTORS])
+        bars = tuple(_build_pod(span, Tone.EXECUTOR, timeline) for span in known[:MAX_EXECUTORS])
         more = f", the first {MAX_EXECUTORS}" if len(known) > MAX_EXECUTORS else ""
         most = max((count for _, count in timeline.counts), default=0)
         groups.append(Group(f"executors: {len(known)}{more}; at most {most} at once", bars))
@@ -115,21 +116,25 @@ def _build_missing(timeline: Timeline) -> list[Group]:
 
 
 def _build_states(attempt: Attempt, timeline: Timeline) -> tuple[Bar, ...]:
-    return tuple(bar for state in attempt.states if (bar := _build_state(state, timeline)))
+    """Return the bars of the states, and below them the bar of the driver if its container has started."""
+    states = tuple(bar for state in attempt.states if (bar := _build_state(state, timeline)))
+    driver = attempt.driver
+    return (*states, _build_pod(driver, Tone.DRIVER, timeline)) if driver and driver.begin else states
 
 
 def _build_state(state: StateSpan, timeline: Timeline) -> Bar | None:
     if state.begin is None:
         return None
     end = max(state.end or timeline.end, state.begin)
-    return Bar(state.state, state.begin, end, _choose_tone(state.apache_state), _format_lasted(end - state.begin))
+    return Bar(state.state, state.begin, end, choose_tone(state.apache_state), _format_lasted(end - state.begin))
 
 
-def _build_executor(span: PodSpan, timeline: Timeline) -> Bar:
+def _build_pod(span: PodSpan, tone: Tone, timeline: Timeline) -> Bar:
     begin = span.begin or timeline.end
     end = max(span.end or (timeline.end if span.state is ExecutorState.RUNNING else begin), begin)
-    tone = Tone.FAILED if span.state is ExecutorState.FAILED else Tone.EXECUTOR
-    return Bar(span.name, begin, end, tone, format_duration(end - begin), span.detail)
+    label = "driver" if tone is Tone.DRIVER else span.name
+    shown = Tone.FAILED if span.state is ExecutorState.FAILED else tone
+    return Bar(label, begin, end, shown, format_duration(end - begin), span.detail)
 
 
 def _format_lasted(duration: timedelta) -> str:
@@ -138,7 +143,8 @@ def _format_lasted(duration: timedelta) -> str:
     return f"{duration // timedelta(milliseconds=1)}ms" if short else format_duration(duration)
 
 
-def _choose_tone(apache_state: str) -> Tone:
+def choose_tone(apache_state: str) -> Tone:
+    """Return the meaning of a state of `spark.apache.org`."""
     for tone, states in _TONES.items():
         if apache_state in states:
             return tone

@@ -48,6 +48,7 @@ def test_rows_are_the_states_of_attempts_and_the_executors() -> None:
         ("RunningHealthy", "23s", "running"),
         ("Failed", "1s", "failed"),
         ("ResourceReleased", "0ms", "released"),
+        ("driver", "23s", "failed"),
     ]
     assert list_tones([executors, attempt]) == ["waiting", "starting", "running", "failed", "released", "executor"]
     assert executors.title == f"executors: 23, the first {MAX_EXECUTORS}; at most 22 at once"
@@ -72,7 +73,7 @@ def test_state_without_a_time_has_no_row() -> None:
     document = build_application(("Submitted", 0), ("RunningHealthy", 7))
     del document["status"]["stateTransitionHistory"]["0"]["lastTransitionTime"]
     (attempt,) = build_groups(build_timeline(document, at(60)))
-    assert [bar.label for bar in attempt.bars] == ["RunningHealthy"]
+    assert [bar.label for bar in attempt.bars] == ["RunningHealthy", "driver"]
 
 
 def test_title_has_name_end_and_duration() -> None:

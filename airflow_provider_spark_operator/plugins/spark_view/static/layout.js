@@ -1,0 +1,121 @@
+// The lanes of a run over time, from its record. core/report/timeline_picture.py draws the same lanes: a test compares
+// the coordinates of both.
+
+const VERSION = 1;
+const FIRST_EXECUTORS = 20;
+const TONES = ["waiting", "starting", "running", "succeeded", "failed", "released", "driver", "executor"];
+const MARK_TONES = { AttemptFailed: "failed", ExecutorFailed: "failed", Failed: "failed", Succeeded: "succeeded" };
+const TAGS = [[/\bOOMKilled\b/, "OOM"], [/\bPreempt/, "preempted"], [/\bEvict|\bDeletionByTaintManager\b/, "evicted"]];
+const DAY = 86400;
+const STEPS = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200,
+  ...[1, 2, 7, 14, 28, 91, 365, 3650].map((days) => days * DAY)];
+
+/** Return the objects in a list of a record; none if the value is no list. */
+export const list = (value) => (Array.isArray(value) ? value.filter((one) => one && typeof one === "object") : []);
+
+/** Return why a value is no record that this page can show; an empty string if it is one. */
+export function findProblem(value) {
+  if (!Number.isInteger(value?.version)) {
+    return "The XCom spark_run of this task does not contain the record of a run. Another program may have written it.";
+  }
+  if (value.version !== VERSION) {
+    return `The record has the version ${value.version}, but this page reads version ${VERSION}. Install the same ` +
+      "version of airflow-provider-spark-operator on the API server as on the workers.";
+  }
+  return value.application && value.verdict && value.totals ? "" : "The record of this run is incomplete.";
+}
+
+/** Return a time of a record in milliseconds; undefined if it is missing or invalid. */
+export function readTime(text) {
+  const time = typeof text === "string" ? Date.parse(text) : NaN;
+  return Number.isNaN(time) ? undefined : time;
+}
+
+/** Return the two largest units of a duration in milliseconds: 5m3s, 2d4h. */
+export function formatDuration(milliseconds) {
+  const total = Math.max(0, Math.floor(milliseconds / 1000));
+  const numbers = [total / DAY, (total / 3600) % 24, (total / 60) % 60, total % 60].map(Math.floor);
+  const first = numbers.findIndex((number) => number > 0);
+  const parts = numbers.map((number, index) => `${number}${"dhms"[index]}`);
+  return parts.filter((_, index) => numbers[index] > 0 && index < first + 2).join("") || "0s";
+}
+
+const formatShort = (duration) => (duration < 1000 ? `${Math.floor(duration)}ms` : formatDuration(duration));
+
+/** Return the outcome of a run; its state while it runs. */
+export const nameOutcome = (record) => String(record.live ? record.state : record.verdict.outcome);
+
+/** Return the lanes of a record, from the coordinate `left` to `right`. A bar has at least the width `least`. */
+export function layOut(record, { left = 0, right = 100, least = 0.3, ticks = 10, all = false } = {}) {
+  const end = readTime(record.end) ?? 0;
+  const begin = Math.min(readTime(record.begin) ?? end, end);
+  const span = Math.max(end - begin, 1000);
+  const round = (value) => Number(value.toFixed(1));
+  const place = (time) => round(left + (right - left) * Math.min(Math.max((time - begin) / span, 0), 1));
+  const bar = (row) => {
+    const x = place(row.begin);
+    return { detail: "", tag: "", ...row, x, width: round(Math.max(place(row.end) - x, least)) };
+  };
+  const attempts = list(record.attempts).map((attempt) => buildAttempt(attempt, record, end));
+  const groups = [...buildMissing(record), ...attempts];
+  const executors = list(record.executors).filter((one) => readTime(one.start) !== undefined);
+  const counts = list(record.executorCounts).filter(([time, number]) => readTime(time) !== undefined && number >= 0);
+  const most = Math.max(0, ...counts.map(([, number]) => number));
+  if (executors.length) {
+    const shown = all ? executors : executors.slice(0, FIRST_EXECUTORS);
+    const total = Object.values(record.otherExecutors ?? {}).reduce((sum, number) => sum + number, executors.length);
+    const part = shown.length < total ? `, the first ${shown.length}` : "";
+    const rows = shown.map((one) => buildPod(one, String(one.name ?? ""), "executor", record, end));
+    const title = `executors: ${total}${part}; at most ${most} at once`;
+    groups.push({ title, rows, hidden: executors.length - shown.length });
+  }
+  const known = groups.filter(({ rows }) => rows.length).map((group) => ({ ...group, rows: group.rows.map(bar) }));
+  const marks = list(record.marks).map((mark) => ({ ...mark, time: readTime(mark.time) }));
+  return {
+    begin, end, groups: known,
+    tones: TONES.filter((tone) => known.some(({ rows }) => rows.some((row) => row.tone === tone))),
+    ticks: chooseTicks(span, ticks).map((tick) => ({ x: place(begin + tick), text: formatDuration(tick) })),
+    marks: marks.filter(({ time }) => time !== undefined).map(({ time, kind, text }) => (
+      { time, x: place(time), kind: String(kind), text: String(text), tone: MARK_TONES[kind] ?? "starting" })),
+    curve: counts.length > 0 && {
+      most: Math.max(1, most), last: place(Math.max(end, readTime(counts.at(-1)[0]))),
+      steps: counts.map(([time, number]) => [place(readTime(time)), number / Math.max(1, most)]),
+    },
+  };
+}
+
+function buildMissing(record) {
+  const [first] = list(record.attempts);
+  const [begin, end, last] = [readTime(record.begin), readTime(first?.begin), first?.number - 1];
+  if (!(last >= 1 && begin <= end)) return [];
+  const row = { label: "states unknown", begin, end, tone: "waiting", lasted: formatShort(end - begin) };
+  return [{ title: `attempt ${last > 1 ? `1-${last}` : "1"}: no longer in the status`, rows: [row] }];
+}
+
+function buildAttempt({ number, states, driver }, record, now) {
+  const rows = list(states).filter((state) => readTime(state.begin) !== undefined).map((state) => {
+    const begin = readTime(state.begin);
+    const end = Math.max(readTime(state.end) ?? now, begin);
+    const tone = TONES.includes(state.phase) ? state.phase : "released";
+    return { label: String(state.state), begin, end, tone, lasted: formatShort(end - begin),
+      message: [state.reason, state.message].filter(Boolean).join(": ") };
+  });
+  if (readTime(driver?.start) !== undefined) rows.push(buildPod(driver, "driver", "driver", record, now));
+  return { title: `attempt ${number}`, rows };
+}
+
+function buildPod(pod, label, tone, record, now) {
+  const begin = readTime(pod.start);
+  const end = Math.max(readTime(pod.end) ?? (pod.state === "Running" ? now : begin), begin);
+  const { cores, memoryGiB } = { ...record.requests?.[tone], ...pod };
+  const facts = [pod.name, pod.node && `node ${pod.node}`, cores >= 0 && `${cores} cores, ${memoryGiB} GiB`];
+  const exit = String(pod.exit ?? "");
+  return { label, begin, end, tone: pod.state === "Failed" ? "failed" : tone, lasted: formatDuration(end - begin),
+    detail: exit, tag: TAGS.find(([words]) => words.test(exit))?.[1] ?? "", message: facts.filter(Boolean).join(", ") };
+}
+
+function chooseTicks(span, most) {
+  const total = span / 1000;
+  const step = STEPS.find((one) => Math.floor(total / one) < Math.max(2, most)) ?? total;
+  return Array.from({ length: Math.floor(total / step) + 1 }, (_, index) => index * step * 1000);
+}

@@ -1,0 +1,151 @@
+// The page of one task instance.
+
+import { formatTaskPage, Problem, readLinks, readRecord, readState } from "./airflow.js";
+import { button, draw, findZone, formatTime, inAirflow, link, make, say, show } from "./elements.js";
+import { findProblem, formatDuration, layOut, list, nameOutcome, readTime } from "./layout.js";
+
+const [LIVE, LATER] = [5_000, 15_000];
+const ENDED = ["success", "failed", "skipped", "upstream_failed", "removed"];
+const WAITED = { queue: "admission to the queue", quota: "quota", node: "a node", image: "the image" };
+let showsAll = false;
+
+/** Show a task instance, and refresh the page until the run ends. */
+export async function showRun(one) {
+  let last;
+  const refresh = async () => {
+    const { record, links, text, pause } = await look(one);
+    const news = JSON.stringify([record, links, text]);
+    const showAll = () => { showsAll = true; render(); };
+    const render = () => show(text ? [say(text)] : build(record, links, one, showAll));
+    if (news !== last) render();
+    last = news;
+    const wait = () => document.addEventListener("visibilitychange", refresh, { once: true });
+    if (pause) setTimeout(() => (document.hidden ? wait() : refresh()), pause);
+  };
+  await refresh();
+}
+
+/** Return the record of a task instance, or the sentence to show instead; with the pause until the next look. */
+async function look(one) {
+  try {
+    const record = await readRecord(one);
+    const links = await readLinks(one).catch(() => []); // the record is worth more than the links
+    return { record, links, text: findProblem(record), pause: record?.live ? LIVE : undefined };
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error;
+    if (error.status === 404) return await explainMissing(one);
+    return { text: error.message, pause: [401, 403].includes(error.status) ? undefined : LATER };
+  }
+}
+
+async function explainMissing(one) {
+  const state = await readState(one).catch(() => undefined);
+  if (state === undefined) return { text: "Airflow does not know this task instance, or you may not see it." };
+  if (!ENDED.includes(state)) {
+    const now = state ? `The task is in the state ${state}.` : "The task has not been scheduled.";
+    return { text: `${now} This page shows its application as soon as the task has recorded it.`, pause: LIVE };
+  }
+  return { text: "This task recorded no run. Either it is not a task for a Spark application, it ended before it " +
+    "submitted one, do_xcom_push=False is set, or it ran with an older version of the provider." };
+}
+
+function build(record, links, one, showAll) {
+  const layout = layOut(record, { ticks: window.innerWidth < 600 ? 4 : 10, all: showsAll });
+  return [
+    buildHead(record, layout), buildVerdict(record), buildLinks(links, one), buildLanes(layout, showAll),
+    section("Events", buildMarks(layout)), section("Waits", buildWaits(record)),
+    section("Totals", buildTotals(record)), section("Not recorded", listTexts(record.missing, ({ what, why }) =>
+      make("li", {}, `${what}: ${why}`))),
+  ];
+}
+
+const section = (title, content) => content && make("section", {}, make("h2", {}, title), content);
+
+function listTexts(value, format) {
+  const texts = list(value).map(format);
+  return texts.length > 0 && make("ul", {}, texts);
+}
+
+function buildHead(record, { begin, end }) {
+  const { application, verdict, live } = record;
+  const outcome = nameOutcome(record);
+  const times = `${formatTime(begin)} to ${live ? "now" : formatTime(end)} (${findZone()})`;
+  const facts = [application.namespace && `namespace ${application.namespace}`,
+    application.task?.tryNumber && `try ${application.task.tryNumber}`, times, formatDuration(end - begin)];
+  return make("header", {}, make("h1", {}, application.name ?? "application"),
+    make("p", { role: "status" }, make("strong", { class: `badge ${live ? "live" : outcome.toLowerCase()}` }, outcome),
+      verdict.failureKind && ` ${verdict.failureKind} failure`),
+    make("p", { class: "note" }, facts.filter(Boolean).join(", ")));
+}
+
+function buildVerdict({ live, verdict, waiting }) {
+  return make("div", { class: "verdict" }, make("p", {}, live ? waiting : verdict.sentence), verdict.cause &&
+    make("pre", { tabindex: 0, role: "region", "aria-label": "Cause in the log of the driver" }, verdict.cause));
+}
+
+function buildLinks(links, one) {
+  const pages = links.map(([name, url], index) => link(name, url, { target: "_blank", id: `link-${index}` }));
+  return make("nav", { "aria-label": "Pages of this run" }, pages,
+    link("Task and its log", inAirflow(formatTaskPage(one)), { id: "link-task" }));
+}
+
+function buildLanes(layout, showAll) {
+  const lanes = layout.groups.map(({ title, rows, hidden }, group) => make("section", { class: "lanes" },
+    make("h3", {}, title), make("ol", {}, rows.map((row, index) => buildLane(row, layout, `lane-${group}-${index}`))),
+    hidden > 0 && button(`Show ${hidden} more executors`, "more", showAll)));
+  const legend = layout.tones.map((tone) => make("span", {},
+    draw("svg", {}, draw("rect", { class: tone, width: "100%", height: "100%" })), tone));
+  return section("Timeline", make("div", {}, make("p", { class: "legend", "aria-hidden": "true" }, legend), lanes,
+    buildCurve(layout), buildAxis(layout)));
+}
+
+function buildLane({ label, begin, end, x, width, tone, lasted, detail, tag, message }, { ticks, marks }, id) {
+  const line = (at, name) => draw("line", { x1: `${at}%`, x2: `${at}%`, y1: 0, y2: "100%", class: name });
+  const lines = [ticks.map((tick) => line(tick.x, "grid")), marks.map((mark) => line(mark.x, `mark ${mark.tone}`))];
+  const bar = draw("rect", { class: tone, x: `${x}%`, width: `${width}%`, y: "15%", height: "70%" });
+  const sign = tag && draw("svg", { x: `${Math.min(x + width, 99)}%`, y: "50%", class: "sign" },
+    draw("path", { d: "M-6 0L0-6 6 0 0 6Z" }));
+  return make("li", {},
+    make("details", { id, class: "label" }, make("summary", { title: label }, label),
+      `${formatTime(begin)} to ${formatTime(end)}`, message && `, ${message}`),
+    draw("svg", { class: "lane", "aria-hidden": "true" }, lines, bar, sign),
+    make("span", { class: "text" }, tag && make("strong", { class: "tag" }, tag), ` ${lasted} ${detail}`));
+}
+
+function buildCurve({ curve }) {
+  if (!curve) return undefined;
+  const steps = curve.steps.map(([x, share]) => `H${x}V${(30 * (1 - share)).toFixed(1)}`).join("");
+  const picture = { class: "lane tall", viewBox: "0 0 100 30", preserveAspectRatio: "none", "aria-hidden": "true" };
+  return make("div", { class: "row" }, make("span", { class: "label" }, `executors, at most ${curve.most}`),
+    draw("svg", picture, draw("path", { d: `M${curve.steps[0][0]} 30${steps}H${curve.last}V30Z`, class: "curve" })));
+}
+
+function buildAxis({ ticks }) {
+  const texts = ticks.map(({ x, text }) => draw("text", { x: `${x}%`, y: 14,
+    "text-anchor": x < 5 ? "start" : x > 95 ? "end" : "middle" }, text));
+  return make("div", { class: "row" }, make("span", { class: "label" }),
+    draw("svg", { class: "lane", "aria-hidden": "true" }, texts));
+}
+
+const buildMarks = ({ marks }) => listTexts(marks, ({ time, kind, text, tone }) => make("li", {},
+  make("strong", { class: `word ${tone}` }, kind.replace(/(?<=[a-z])[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)),
+  ` ${text} `, make("span", { class: "note" }, formatTime(time))));
+
+const buildWaits = ({ waits, live, end: now }) => listTexts(waits, ({ kind, role, begin, end, pods, text }) => {
+  const [from, to] = [readTime(begin), readTime(end ?? (live ? now : undefined))];
+  const lasted = to === undefined ? "for an unknown time" : `for ${formatDuration(to - from)}`;
+  return make("li", {}, `${pods > 1 ? `${pods} ${role}s` : `The ${role}`} waited ${lasted} for `,
+    `${WAITED[kind] ?? kind}. `, make("span", { class: "note" }, text));
+});
+
+function buildTotals({ totals: { waitingSeconds, executors, executorsAtOnce, requested, cost } }) {
+  const facts = [
+    ["Waiting", waitingSeconds >= 0 && formatDuration(waitingSeconds * 1000)],
+    ["Executors", Object.entries(executors ?? {}).map(([state, number]) => `${number} ${state}`).join(", ")],
+    ["Executors at once", executorsAtOnce],
+    ...Object.entries(requested ?? {}).map(([role, usage]) => [`Requested by ${role === "driver" ? "the driver" :
+      "executors"}`, `${usage.coreHours} core-hours, ${usage.gibHours} GiB-hours`]),
+    ["Cost", cost && `${cost.amount} ${cost.currency ?? ""}`],
+  ].filter(([, value]) => value || value === 0);
+  return make("dl", {}, facts.map(([name, value]) => [make("dt", {}, name), make("dd", {}, value)]));
+}

@@ -1,0 +1,59 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import * as airflow from "../../../airflow_provider_spark_operator/plugins/spark_view/static/airflow.js";
+
+const TASK = { dag: "sales", run: "scheduled__2026-11-27T08:00:00+00:00", task: "group.load", index: -1 };
+
+test("a placeholder that Airflow did not replace is missing", () => {
+  const query = "?dag_id=sales&run_id=manual__1&task_id=load&map_index={MAP_INDEX}";
+  assert.deepEqual(airflow.parseAddress(query), { dag: "sales", run: "manual__1", task: "load", index: -1 });
+  assert.deepEqual(airflow.parseAddress("?dag_id=sales&run_id={RUN_ID}&task_id={TASK_ID}").run, undefined);
+  assert.equal(airflow.parseAddress("?map_index=%7BMAP_INDEX%7D").index, -1);
+});
+
+test("a run id with + and : is read, encoded or not", () => {
+  assert.equal(airflow.parseAddress(`?run_id=${TASK.run}`).run, TASK.run);
+  assert.equal(airflow.parseAddress(`?run_id=${encodeURIComponent(TASK.run)}`).run, TASK.run);
+});
+
+test("an address is read as it was written", () => {
+  for (const one of [TASK, { ...TASK, index: 3 }]) {
+    assert.deepEqual(airflow.parseAddress(airflow.formatAddress(one)), one);
+  }
+});
+
+test("the page of a mapped task has its index", () => {
+  const page = "dags/sales/runs/scheduled__2026-11-27T08%3A00%3A00%2B00%3A00/tasks/group.load";
+  assert.equal(airflow.formatTaskPage(TASK), page);
+  assert.equal(airflow.formatTaskPage({ ...TASK, index: 3 }), `${page}/mapped/3`);
+});
+
+test("only web addresses become links", () => {
+  assert.ok(airflow.isWebAddress("https://spark.example.com/a"));
+  for (const url of ["javascript:alert(1)", " javascript:alert(1)", "data:text/html,x", "/relative", "", null, 5]) {
+    assert.ok(!airflow.isWebAddress(url), String(url));
+  }
+});
+
+for (const status of [0, 401, 403, 404, 500]) {
+  test(`a request that failed with ${status} has a sentence`, () => {
+    assert.match(new airflow.Problem(status).message, /^[A-Z].*\.$/);
+  });
+}
+
+test("at most the given number of jobs runs at once, and a failed job frees its place", async () => {
+  const inTurn = airflow.limit(6);
+  let running = 0;
+  let most = 0;
+  const jobs = Array.from({ length: 40 }, (_, index) => inTurn(async () => {
+    running += 1;
+    most = Math.max(most, running);
+    await new Promise((resolve) => setImmediate(resolve));
+    running -= 1;
+    if (index % 3 === 0) throw new Error("failed");
+    return index;
+  }).catch(() => -1));
+  const done = await Promise.all(jobs);
+  assert.equal(most, 6);
+  assert.equal(done.filter((one) => one === -1).length, 14);
+});

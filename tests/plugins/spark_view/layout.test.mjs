@@ -1,0 +1,71 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { test } from "node:test";
+import * as layout from "../../../airflow_provider_spark_operator/plugins/spark_view/static/layout.js";
+
+const RUNS = JSON.parse(readFileSync(new URL("runs.json", import.meta.url), "utf8"));
+// The coordinates of core/report/timeline_picture.py.
+const PICTURE = { left: 250, right: 930, least: 2 };
+const HEIGHT = 80;
+
+const text = ({ lasted, detail }) => `${lasted} ${detail}`.trim();
+
+for (const [name, { record, lanes }] of Object.entries(RUNS)) {
+  test(`lanes of the page equal those of the picture: ${name}`, () => {
+    const drawn = layout.layOut(record, PICTURE);
+    const rows = drawn.groups.flatMap((group) => group.rows);
+    assert.deepEqual(drawn.groups.map(({ title }) => title), lanes.groups);
+    assert.deepEqual(drawn.tones, lanes.tones);
+    assert.deepEqual(
+      rows.map(({ label, x, width, ...row }) => ({ label, x, width: Number(width.toPrecision(6)), text: text(row) })),
+      lanes.bars,
+    );
+    assert.deepEqual(drawn.ticks.map((tick) => [tick.x, tick.text]), lanes.ticks);
+    assert.deepEqual(drawn.marks.map((mark) => [mark.x, mark.text]), lanes.marks);
+    assert.equal(!drawn.curve, lanes.curve === null);
+    if (drawn.curve) assert.deepEqual(drawCurve(drawn.curve), readCurve(lanes.curve));
+  });
+}
+
+const drawCurve = ({ steps, last }) => [...steps.map(([x, share]) => [x, (share * HEIGHT).toFixed(1)]), last];
+
+/** Return the corners of a path: M begin bottom, then H x V y for each, then H last V bottom Z. */
+function readCurve(path) {
+  const bottom = Number(path.split(" ")[1].split("H")[0]);
+  const corners = [...path.matchAll(/H([\d.]+)V([\d.]+)/g)].map(([, x, y]) => [Number(x), (bottom - y).toFixed(1)]);
+  return [...corners.slice(0, -1), corners.at(-1)[0]];
+}
+
+test("coordinates of the page are percentages", () => {
+  const { groups, ticks } = layout.layOut(RUNS.restarted.record, { ticks: 4 });
+  for (const { x, width } of groups.flatMap(({ rows }) => rows)) assert.ok(x >= 0 && width > 0 && x + width <= 100.4);
+  assert.ok(ticks.length >= 2 && ticks.length <= 4);
+});
+
+test("further executors are shown on request", () => {
+  const { record } = RUNS.restarted;
+  assert.equal(layout.layOut(record).groups.at(-1).hidden, 4);
+  assert.equal(layout.layOut(record, { all: true }).groups.at(-1).rows.length, 24);
+});
+
+test("executors have tags of how they were lost", () => {
+  const tags = layout.layOut(RUNS.restarted.record).groups.at(-1).rows.map(({ tag }) => tag);
+  assert.deepEqual(tags.slice(0, 4), ["OOM", "evicted", "preempted", ""]);
+});
+
+const { record } = RUNS.short;
+for (const [name, value] of Object.entries({
+  "no object": [1], "nothing": null, "a text": "x", "an object without a version": { a: 1 },
+  "a later version": { ...record, version: 2 }, "a record without its verdict": { ...record, verdict: undefined },
+})) {
+  test(`a value that is no record has a sentence: ${name}`, () => assert.match(layout.findProblem(value), /\.$/));
+}
+
+test("a record has no problem", () => assert.equal(layout.findProblem(record), ""));
+
+test("a record with malformed members still has lanes", () => {
+  const odd = { ...record, begin: 5, end: "never", attempts: [null, 3, { states: [{ begin: "x" }, "y"] }],
+    executors: "no", executorCounts: [["x", 1], 4], marks: [{ time: null }] };
+  assert.deepEqual(layout.layOut(odd).groups, []);
+  assert.equal(layout.layOut({ ...odd, attempts: { a: 1 } }).curve, false);
+});
