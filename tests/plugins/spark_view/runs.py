@@ -1,4 +1,4 @@
-"""Runs of which both renderers, Python and the page, draw the same lanes."""
+"""Runs of which Python and the page draw the same lanes."""
 
 from dataclasses import replace
 
