@@ -319,7 +319,7 @@ EARLY, LATE = [
 ]
 
 
-CAUSED_LATE = "SparkApplication jobs/pi failed: ValueError: late; "
+CAUSED_LATE = "SparkApplication jobs/pi failed: ValueError: late (job.py:3); "
 
 
 def test_cause_is_read_from_log_end_if_stream_reached_its_limit(
@@ -328,7 +328,7 @@ def test_cause_is_read_from_log_end_if_stream_reached_its_limit(
     monkeypatch.setenv("AIRFLOW__SPARK_OPERATOR__DRIVER_LOG_BYTES", "1000")
     application = create_ended_application(cluster, fail_after(*EARLY, *[SHUTDOWN] * 40, *LATE))
     assert fire(build_trigger(application))["sentence"].startswith(
-        "SparkApplication jobs/pi failed: ValueError: late; "
+        "SparkApplication jobs/pi failed: ValueError: late (job.py:3); "
     )
 
 
@@ -341,14 +341,14 @@ def test_cause_is_read_from_log_end_if_stream_was_resumed_later(cluster: Cluster
     stamp = log.lines[3].partition(" ")[0]
     cluster.annotate("pi", log_position=f"id-1 {pod['metadata']['uid']} {stamp} 1")
     assert fire(build_trigger(application))["sentence"].startswith(
-        "SparkApplication jobs/pi failed: ValueError: late; "
+        "SparkApplication jobs/pi failed: ValueError: late (job.py:3); "
     )
 
 
 def test_cause_is_read_from_stream_if_complete(cluster: Cluster) -> None:
     application = create_ended_application(cluster, fail_after(*LATE, *[SHUTDOWN] * 2000, "Error: closed twice"))
     assert fire(build_trigger(application))["sentence"].startswith(
-        "SparkApplication jobs/pi failed: ValueError: late; "
+        "SparkApplication jobs/pi failed: ValueError: late (job.py:3); "
     )
 
 

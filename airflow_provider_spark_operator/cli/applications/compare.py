@@ -13,6 +13,7 @@ from ...core.kubernetes.manifest import build_manifest
 from ...core.kubernetes.pods import get_object
 from ...core.kubernetes.times import format_duration
 from ...core.log.driver_log import clean_line
+from ...core.log.root_cause import explain_cause
 from ...core.log.secret_fields import hide_secrets
 from ...core.states.states import RUNNING
 from ...kube.client import KubeClient
@@ -89,7 +90,9 @@ def _print(both: list[Description], differences: list[tuple[str, object, object]
     printer.print_table(_TITLES, [(state, *(each.get(state, _MISSING) for each in times)) for state in states])
     printer.print_heading("Verdicts")
     for title, one in zip(_TITLES[1:], both, strict=True):
-        printer.print_lines([f"{title}: {one.verdict.sentence}", *([f"  Cause: {one.cause}"] if one.cause else [])])
+        printer.print_lines(
+            [f"{title}: {one.verdict.sentence}", *([f"  Cause: {explain_cause(one.cause)}"] if one.cause else [])]
+        )
     printer.print_heading("Fields that differ")
     rows = [(path, *_show_difference(_format(first), _format(second))) for path, first, second in differences]
     if rows:

@@ -9,6 +9,7 @@ from ...core.dialects.progress import Phase
 from ...core.kubernetes.pods import get_object, get_status, get_text, list_objects
 from ...core.kubernetes.times import format_duration
 from ...core.log.driver_log import redact
+from ...core.log.root_cause import explain_cause
 from ...core.log.secret_fields import hide_arguments
 from ...core.report.summary import ApplicationSummary
 from ...core.report.timeline import Timeline
@@ -129,7 +130,7 @@ def _print_summary(printer: SectionPrinter, report: Description) -> None:
         ("Message", describe_message(summary)),
         ("Outcome", outcome),
         ("Verdict", "" if verdict.outcome is Outcome.WAITING else verdict.sentence),
-        ("Cause", report.cause),
+        ("Cause", explain_cause(report.cause)),
         ("Waiting", report.wait or ""),
         ("Retry", _describe_retry(verdict) if is_failed else ""),
         ("Attempts", str(summary.attempts)),

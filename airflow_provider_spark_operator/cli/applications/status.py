@@ -1,21 +1,20 @@
 """`spark-operator status`: the state of an application in one line, and the verdict."""
 
 from dataclasses import replace
-from typing import Final
 
 from ...core.kubernetes.names import ROLE_DRIVER
 from ...core.kubernetes.pods import get_status, is_pending
 from ...core.kubernetes.times import format_duration
+from ...core.log.driver_log import redact
 from ...core.report.executors import select_pods
 from ...core.report.summary import ApplicationSummary, summarize
-from ...core.states.reasons import DRIVER_FAILED, DRIVER_START_TIMED_OUT, EXECUTORS_START_TIMED_OUT
 from ...core.verdict.driver_facts import has_more_facts, read_name
 from ...core.verdict.verdict import Outcome, Verdict
 from ...follow.access.events import list_stops, list_warnings
 from ...follow.access.find import find_application
 from ...follow.access.snapshot import Snapshot, read_snapshot
 from ...follow.ending.end import find_final_progress_with_pods, judge_end
-from ...follow.ending.evidence import gather_evidence
+from ...follow.ending.evidence import explain_failure, gather_evidence
 from ...follow.narration.controllers import find_lost_controller
 from ...follow.narration.obstacles import describe_wait
 from ...kube.client import KubeClient
@@ -28,9 +27,6 @@ from ..options.task_filter import TaskFilter
 from ..output.output import clean_cell, print_resource
 from ..views.application_columns import describe_executors, describe_message, describe_outcome, describe_state
 from .named_applications import run_with_application
-
-# The reasons of failures whose cause the status may lack.
-_EXPLAINED: Final = frozenset({DRIVER_FAILED, DRIVER_START_TIMED_OUT, EXECUTORS_START_TIMED_OUT})
 
 EXAMPLES = """
 # The state of an application in the current namespace
@@ -89,26 +85,26 @@ async def _show(client: KubeClient, name: str) -> ExitCode:
             events += await list_warnings(client, namespace, read_name(pod))
     is_lost = await find_lost_controller(client, snapshot.resource) is not None
     summary = summarize(snapshot.resource, client.get_time(), snapshot.pods, events, controller_lost=is_lost)
-    summary = replace(summary, verdict=await _judge(client, snapshot, summary.verdict))
+    verdict, sentence = await _judge(client, snapshot, summary.verdict)
+    summary = replace(summary, verdict=verdict)
     print(clean_cell(_describe(summary)))
     resume = f"run {format_command('resume', snapshot.reference.name, snapshot.reference.namespace)}"
     wait = await describe_wait(client, snapshot.reference, snapshot.resource, resume)
     if wait is not None:
         print(f"Waiting: {clean_cell(wait)}")
-    verdict = summary.verdict
-    if text := describe_message(summary) if verdict.outcome is Outcome.WAITING else verdict.sentence:
+    if text := describe_message(summary) if verdict.outcome is Outcome.WAITING else sentence:
         print(clean_cell(text))
     return report_failures(snapshot.refusals)
 
 
-async def _judge(client: KubeClient, snapshot: Snapshot, reported: Verdict) -> Verdict:
-    """Return the reported verdict, or one with the cause that only Events or the driver's log show."""
-    if reported.reason not in _EXPLAINED:
-        return reported
+async def _judge(client: KubeClient, snapshot: Snapshot, reported: Verdict) -> tuple[Verdict, str]:
+    """Return the verdict and its sentence, with the cause that only Events or the driver's log show."""
+    if reported.outcome is not Outcome.FAILED:
+        return reported, reported.sentence
     seen = await find_final_progress_with_pods(client, snapshot.reference, snapshot.resource)
-    if seen is None:
-        return reported
-    return judge_end(seen, await gather_evidence(client, snapshot.reference, seen))
+    evidence = await gather_evidence(client, snapshot.reference, seen or snapshot.progress)
+    verdict = judge_end(seen, evidence) if seen is not None else reported
+    return verdict, redact(explain_failure(verdict, evidence))
 
 
 def _describe(summary: ApplicationSummary) -> str:

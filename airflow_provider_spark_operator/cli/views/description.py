@@ -13,7 +13,6 @@ from ...core.kubernetes.names import ROLE_DRIVER
 from ...core.kubernetes.pods import get_object, get_status, get_text, list_objects
 from ...core.log.driver_log import clean_line, redact
 from ...core.report.executors import select_pods
-from ...core.report.recorded_cause import find_recorded_cause
 from ...core.report.summary import NO_CONTROLLER
 from ...core.report.timeline import Timeline, build_timeline
 from ...core.verdict.verdict import Outcome, Verdict
@@ -64,10 +63,10 @@ class Description:
 
     @property
     def cause(self) -> str:
-        """The cause in the log of the driver, or in its last lines if only the status still contains them."""
+        """The cause in the log of the driver, with the line of the program; empty if there is none."""
         if self.evidence is None or not self.verdict.has_cause_in_log:
             return ""
-        return redact(self.evidence.cause or find_recorded_cause(self.evidence.log_lines) or "")
+        return redact(self.evidence.cause or "")
 
     @property
     def image(self) -> str:

@@ -3,6 +3,8 @@
 import re
 from typing import Final
 
+REFUSED: Final = "Spark could not create executors: "
+"""The beginning of the sentence about a rejected executor."""
 _REJECTED: Final = re.compile(
     r"KubernetesClientException: Failure executing: POST at: \S+/pods\. Message: "
     r'(?:pods "[^"]*" is forbidden: )?(.+?)\.?(?: Received status: |$)'
@@ -28,7 +30,7 @@ class ExecutorRefusals:
     def add(self, line: str) -> None:
         """Add the next line."""
         if rejected := _REJECTED.search(line):
-            self.latest = f"Spark could not create executors: {rejected[1]}"
+            self.latest = f"{REFUSED}{rejected[1]}"
         elif _REGISTERED in line:
             self.latest = None
         elif _LIMIT in line and self.latest is not None:

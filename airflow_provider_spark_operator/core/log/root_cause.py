@@ -29,9 +29,8 @@ _CAUSED: Final = re.compile(rf"Caused by: ({_CLASS}(?:: .*)?)$")
 _LOGGED: Final = re.compile(rf"({_CLASS}(?:Exception|Error)(?:: .*)?)$")
 _USER_CLASS: Final = re.compile(rf"\S+ \S+ ERROR .*User class threw exception:? *({_CLASS}(?:: .*)?)?$")
 # Python prints a syntax error of the main script without a traceback. The JVM may exit without an exception.
-_ENDED: Final = re.compile(
-    r"(?:SyntaxError|IndentationError|TabError): |Terminating due to java\.lang\.OutOfMemoryError"
-)
+_SYNTAX: Final = re.compile(r"(?:SyntaxError|IndentationError|TabError): ")
+_ENDED: Final = re.compile(rf"{_SYNTAX.pattern}|Terminating due to java\.lang\.OutOfMemoryError")
 # Errors of spark-submit, Python, `argparse` and the JVM before the program starts.
 _REFUSED: Final = re.compile(
     r"(?:\S*/)?python[\d.]*: (?:can't open file|No module named|Error while finding)"
@@ -72,21 +71,25 @@ _MARGIN: Final = re.compile(r" +(?:\| ?|\+[-+].*)")
 _GROUP_ERROR: Final = re.compile(r"\(\d+ sub-exceptions?\)$")
 # A traceback that ends the program begins in its main module.
 _HANDLED_FRAME: Final = re.compile(r'  File "[^"]*", line \d+, in (?!<module>|_run_module_as_main)')
+_FRAME: Final = re.compile(r'  File "([^"]+)", line (\d+)')
+# Files that do not belong to the program.
+_LIBRARY: Final = re.compile(r"<|.*(?:/(?:site|dist)-packages/|/lib/python\d|\.zip/)")
+_LONGEST_PLACE: Final = 100
 # Lines that continue a message of Spark, or are also printed during the shutdown.
 _NO_OUTPUT: Final = re.compile(
     r"The executor with id |The API gave |Driver stacktrace:|JVM stacktrace:|Caused by: |\S+:\d+: \w*Warning: "
 )
 
 
-def advise_on_cause(cause: str) -> str:
-    """Return what to do about a cause, as a clause; empty if its own words are enough."""
+def explain_cause(cause: str) -> str:
+    """Return a cause with a clause that says what to do, unless its own words are enough."""
     missing = _MISSING_MODULE.search(cause)
     if missing is None:
-        return ""
+        return cause
     package = missing[1].partition(".")[0]
     return (
-        f"install {package} with pip on the local cluster, or add it to the image, to spark.archives or to py_files on "
-        "another one, see the guide on Python dependencies"
+        f"{cause}; install {package} with pip on the local cluster, or add it to the image, to spark.archives or to "
+        "py_files on another one, see the guide on Python dependencies"
     )
 
 
@@ -107,6 +110,7 @@ class _Found:
     cause: str | None = None  # the innermost cause
     of_python: bool = False
     of_warning: bool = False
+    place: str = ""  # the line of the program, such as load.py:3
 
     def add_cause(self, cause: str) -> None:
         """Add the next inner exception. The outermost sentence is kept together with the innermost exception."""
@@ -147,6 +151,7 @@ class RootCause:
         self._chained: str | None = None  # the exception before the current traceback
         self._is_direct = False  # whether that exception is the cause of the current one
         self._jvm_failed = False  # whether the next line says why the JVM could not start
+        self._place = ""  # the latest line of the program in a traceback
         self._jar: str | None = None
         self._lost: dict[str, str] = {}
         self._refusals = ExecutorRefusals()
@@ -154,6 +159,8 @@ class RootCause:
     def add(self, line: str) -> None:
         """Add the next line."""
         line = strip_controls(line[:_LOOKED_AT]).rstrip()
+        if (frame := _FRAME.match(line)) and not _LIBRARY.match(frame[1]):
+            self._place = clean_line(f"{frame[1].rpartition('/')[2]}:{frame[2]}", longest=_LONGEST_PLACE)
         if not self._refusals.ended_driver:
             self._refusals.add(line)
         if line.startswith(_GROUP):
@@ -188,7 +195,16 @@ class RootCause:
             cause += f"; {len(self._lost)} executors were lost (exit codes: {', '.join(codes)})"
         if self._jar and self._jar not in cause:
             cause += f"; the jar {self._jar} does not exist"
-        return clean_line(cause.rstrip(". "), longest=_LONGEST)
+        return clean_line(cause.rstrip(".; "), longest=_LONGEST)
+
+    @property
+    def located_sentence(self) -> str | None:
+        """The cause with the line of the Python program: `ValueError: 7 (load.py:3)`. None if there is no cause."""
+        sentence = self.sentence
+        place = self._found[max(self._found)].place if self._found and sentence != self.refusal else ""
+        if sentence is None or not place:
+            return sentence
+        return f"{clean_line(sentence, longest=_LONGEST - len(place) - 3)} ({place})"
 
     def _add_line(self, line: str) -> None:
         if self._awaiting is not None:
@@ -247,6 +263,7 @@ class RootCause:
     def _begin_traceback(self) -> None:
         of_worker = self._open and self._latest is not None and _WORKER in self._latest.text
         self._trace, self._first_frame, self._in_group = of_worker, True, False
+        self._place = ""
         self._traced = _Weight.RAISED if self._announced is None else self._announced
 
     def _add_traceback_line(self, line: str) -> None:
@@ -281,10 +298,12 @@ class RootCause:
         weight = min(self._traced, _Weight.ASIDE) if _DISCONNECTED.match(line) else self._traced
         self._traced = _Weight.RAISED
         self._record(text, weight, of_python=True)
+        self._found[weight].place = self._place
 
     def _end_nested(self, line: str) -> None:
         if self._latest is None or not self._open:
             return
+        self._latest.place = self._place or self._latest.place
         if _TRACEBACK in self._latest.text:
             self._latest.text = self._latest.text.replace(_TRACEBACK, line)
         elif line not in self._latest.text:
@@ -300,6 +319,7 @@ class RootCause:
                 self._record(thread[2], _Weight.RAISED if thread[1] == "main" else _Weight.ASIDE)
         elif bridged := _BRIDGED.match(line):
             self._record(bridged[1], self._traced)
+            self._found[self._traced].place = self._place
             self._traced = _Weight.RAISED
         elif logged := _LOGGED.match(line):
             # The message of an uncaught exception may quote other exceptions.
@@ -314,6 +334,7 @@ class RootCause:
         """Add an error that was printed without an exception. Return whether it was one."""
         if _ENDED.match(line) or _JVM_REFUSED.match(line):
             self._record(line, _Weight.RAISED)
+            self._found[_Weight.RAISED].place = self._place if _SYNTAX.match(line) else ""
         elif line == _JVM_FAILED:
             self._jvm_failed = True
         elif self._jvm_failed:

@@ -26,7 +26,7 @@ def find_recorded_cause(lines: Iterable[str]) -> str | None:
     for line in _indent(lines):
         cause.add(line)
     cause.add(_OMITTED)
-    return cause.sentence
+    return cause.located_sentence
 
 
 def _indent(lines: Iterable[str]) -> Iterator[str]:
@@ -39,7 +39,7 @@ def _indent(lines: Iterable[str]) -> Iterator[str]:
         is_frame = _FRAME.match(line) is not None
         if is_frame and not has_head:
             yield _HEAD
-            yield '  File "", line 0, in <module>'  # the log of a failed driver ends with the error that ended it
+            yield '  File "<log>", line 0, in <module>'  # the log of a failed driver ends with the error that ended it
         has_head = has_head or is_frame or line == _HEAD
         if is_frame:
             yield f"  {line}"

@@ -18,6 +18,7 @@ from ..dialects.progress import (
 )
 from ..kubernetes import pods
 from ..lifecycle.driver_end import find_driver_container
+from ..log.executor_refusals import REFUSED
 from ..states import reasons
 from ..states.states import ApplicationState, SuspendReason
 
@@ -208,6 +209,9 @@ def _judge_failure(stop: StateEntry, progress: Progress, warnings: Sequence[str]
 
 def _find_cause(stop: StateEntry, progress: Progress, warnings: Sequence[str]) -> _Cause:
     status, settings = stop.driver_status or {}, progress.settings
+    if (message := stop.message or "").startswith(REFUSED):  # the controller has read the log of the driver
+        advice = advise_on_refusal(message, settings.of_executors)
+        return _Cause(FailureKind.SCHEDULING, True, reasons.SCHEDULING_FAILED, message, advice)
     if stop.apache_state == _State.SCHEDULING_FAILURE:
         return _explain_refusal(stop, settings)
     if stop.apache_state == _State.DRIVER_EVICTED:

@@ -14,7 +14,8 @@ from ...core.kubernetes.pods import find_deletion_start, get_status
 from ...core.kubernetes.times import read_time
 from ...core.lifecycle.driver_end import get_driver_container
 from ...core.log.driver_log import LastLines, clean_line
-from ...core.log.root_cause import RootCause, advise_on_cause
+from ...core.log.root_cause import RootCause, explain_cause
+from ...core.report.recorded_cause import find_recorded_cause
 from ...core.states.states import ApplicationState
 from ...core.verdict.driver_facts import find_container, may_be_stopped, read_event_time, was_deleted
 from ...core.verdict.verdict import Verdict
@@ -103,11 +104,13 @@ async def gather_evidence(
         else _skip_events(),
         _was_deleted(client, reference, pod, progress),
     )
+    named = cause.located_sentence
     if not lines and progress is not None and (kept := get_log_lines(progress)):
         lines, problem, unread = kept, None, None
+        named = find_recorded_cause(kept)
     return Evidence(
         reference,
-        cause=cause.sentence,
+        cause=named,
         refusal=cause.refusal,
         log_lines=lines,
         events=events,
@@ -122,6 +125,16 @@ async def gather_evidence(
 
 def describe_failure(verdict: Verdict, evidence: Evidence) -> str:
     """Describe a failure for the user: the application, its state, the cause, and the last lines of the log."""
+    sentence = explain_failure(verdict, evidence)
+    if evidence.log_lines:
+        return _format_section(f"{sentence}\nLast lines of the driver's log:", evidence.log_lines)
+    if evidence.events:
+        return _format_section(f"{sentence}\nLast events:", evidence.events)
+    return f"{sentence}; no log available: {evidence.log_problem}" if evidence.log_problem else sentence
+
+
+def explain_failure(verdict: Verdict, evidence: Evidence) -> str:
+    """Return one sentence about a failure, which every surface shows: the application, the cause, and what to do."""
     explanation = verdict.sentence.rstrip(".")
     state = "state " if explanation.split(maxsplit=1)[0].rstrip(":") in list_known_states() else ""
     if evidence.exit_code and "exit code" not in explanation:
@@ -129,15 +142,8 @@ def describe_failure(verdict: Verdict, evidence: Evidence) -> str:
         explanation += f"; the driver container ended with exit code {evidence.exit_code}{reason}"
     if evidence.cause and verdict.has_cause_in_log:
         # The cause comes first, because Airflow's page of a log cuts long lines.
-        advice = f"; {advise_on_cause(evidence.cause)}".rstrip("; ")
-        sentence = f"{evidence.reference} failed: {evidence.cause}{advice}; {state}{explanation}"
-    else:
-        sentence = f"{evidence.reference} failed{' in ' if state else ': '}{state}{explanation}"
-    if evidence.log_lines:
-        return _format_section(f"{sentence}\nLast lines of the driver's log:", evidence.log_lines)
-    if evidence.events:
-        return _format_section(f"{sentence}\nLast events:", evidence.events)
-    return f"{sentence}; no log available: {evidence.log_problem}" if evidence.log_problem else sentence
+        return f"{evidence.reference} failed: {explain_cause(evidence.cause)}; {state}{explanation}"
+    return f"{evidence.reference} failed{' in ' if state else ': '}{state}{explanation}"
 
 
 def _format_section(title: str, lines: Iterable[str]) -> str:

@@ -98,7 +98,7 @@ class DriverLog:
     @property
     def cause(self) -> str | None:
         """The cause of a failure that the log names, as far as it was read."""
-        return self._cause.sentence
+        return self._cause.located_sentence
 
     @property
     def refusal(self) -> str | None:

@@ -94,6 +94,11 @@ def test_describe_shows_the_verdict_the_cause_and_the_log_of_a_failure(
     assert pairs["Outcome"] == "Failed (application)"
     assert pairs["Verdict"].startswith("Failed: container spark-kubernetes-driver of the driver ended with exit code 3")
     assert "no such table" in pairs["Cause"]
+    assert main(["status", "pi"]) == ExitCode.SUCCESS
+    sentence = f"SparkApplication jobs/pi failed: {pairs['Cause']}; state {pairs['Verdict'].rstrip('.')}"
+    assert capsys.readouterr().out.splitlines()[-1] == sentence
+    assert main(["wait", "pi"]) == ExitCode.APPLICATION_FAILED
+    assert f"spark-operator: error: {sentence}" in capsys.readouterr().err.splitlines()
     assert (pairs["Retry"], pairs["Attempts"], pairs["Driver pod"]) == (REPEATS, "1", "pi-0-driver")
     states = [line.split()[2] for line in sections["States"][1:]]
     assert states[:2] == ["Submitted", "DriverRequested"]

@@ -225,7 +225,8 @@ def test_watch_names_a_missing_permission(
         (
             fail,
             r"pi: TerminatedWithoutReleaseResources, Failed \(application\), attempt 1, lasted \d+s",
-            "Failed: container spark-kubernetes-driver of the driver ended with exit code 3 (Error).",
+            "SparkApplication jobs/pi failed in state Failed: container spark-kubernetes-driver of the driver ended "
+            "with exit code 3 (Error)",
         ),
     ],
 )

@@ -120,7 +120,7 @@ def test_verbs_blame_the_quota_that_rejected_executors(
     for verb in ("status", "describe"):
         shown = read(capsys, verb, "pi")
         assert "Failed (scheduling)" in shown
-        assert f"Failed: {TOO_FEW}." in shown
+        assert f"Failed: {TOO_FEW}" in shown
     assert main(["wait", "pi"]) == ExitCode.INFRASTRUCTURE_FAILED
     assert TOO_FEW in " ".join(capsys.readouterr().err.split())
 
@@ -249,7 +249,7 @@ def test_verbs_name_the_missing_object_after_the_start_timed_out(
     request_driver(scripted_cluster, build_pending_status())
     warn(scripted_cluster, "FailedMount", MOUNT)
     scripted_cluster.play(time_out)
-    sentence = f"DriverStartTimedOut: the driver did not start in time: FailedMount: {MOUNT}; {ADVICE}."
+    sentence = f"DriverStartTimedOut: the driver did not start in time: FailedMount: {MOUNT}; {ADVICE}"
     assert sentence in read(capsys, "status", "pi")
     assert sentence in read(capsys, "describe", "pi")
     assert main(["wait", "pi"]) == ExitCode.INFRASTRUCTURE_FAILED

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import yaml
 
-from airflow_provider_spark_operator.core.log.root_cause import RootCause, advise_on_cause
+from airflow_provider_spark_operator.core.log.root_cause import RootCause, explain_cause
 
 CASES: dict[str, list[dict[str, Any]]] = yaml.safe_load(Path(__file__).with_name("root_causes.yaml").read_text())
 BY_ID = {case["id"]: case for case in CASES["causes"]}
@@ -59,8 +59,79 @@ def test_cause_from_long_line_is_truncated() -> None:
     ],
 )
 def test_advice_names_the_missing_package(cause: str, package: str | None) -> None:
-    assert advise_on_cause(cause).startswith(f"install {package} with pip" if package else "")
-    assert bool(advise_on_cause(cause)) is (package is not None)
+    assert explain_cause(cause).startswith(f"{cause}; install {package} with pip" if package else cause)
+    assert (explain_cause(cause) == cause) is (package is None)
+
+
+PLACES = {
+    "traceback": ('  File "/opt/job/load.py", line 3, in <module>', "ValueError: 7 (load.py:3)"),
+    "library": ('  File "/usr/lib/python3.11/json/decoder.py", line 355, in raw_decode', "ValueError: 7"),
+    "zip of PySpark": (
+        '  File "/opt/spark/python/lib/pyspark.zip/pyspark/sql/x.py", line 1, in select',
+        "ValueError: 7",
+    ),
+    "import": ('  File "<frozen importlib._bootstrap>", line 1, in _load', "ValueError: 7"),
+}
+
+
+@pytest.mark.parametrize(("frame", "located"), PLACES.values(), ids=PLACES)
+def test_cause_names_the_line_of_the_program(frame: str, located: str) -> None:
+    found = RootCause()
+    for line in ("Traceback (most recent call last):", frame, "    load()", "ValueError: 7"):
+        found.add(line)
+    assert found.located_sentence == located
+    assert found.sentence == "ValueError: 7"
+
+
+def test_latest_line_of_the_program_in_each_traceback_is_named() -> None:
+    found = RootCause()
+    for line in (
+        "Traceback (most recent call last):",
+        '  File "/opt/job/a.py", line 3, in <module>',
+        '  File "/opt/job/b.py", line 4, in load',
+        '  File "/opt/spark/python/lib/pyspark.zip/pyspark/sql/x.py", line 1, in select',
+        "KeyError: 'x'",
+    ):
+        found.add(line)
+    assert found.located_sentence == "KeyError: 'x' (b.py:4)"
+    for line in ("Traceback (most recent call last):", '  File "<stdin>", line 9, in <module>', "ValueError: 7"):
+        found.add(line)
+    assert found.located_sentence == "ValueError: 7"
+
+
+def test_line_of_a_syntax_error_is_named() -> None:
+    found = RootCause()
+    assert found.located_sentence is None
+    for line in ('  File "/opt/job/load.py", line 2', "    x = (", "        ^", "SyntaxError: '(' was never closed"):
+        found.add(line)
+    assert found.located_sentence == "SyntaxError: '(' was never closed (load.py:2)"
+
+
+def test_line_of_the_program_stays_if_the_message_is_long() -> None:
+    found = RootCause()
+    frame = '  File "/opt/job/load.py", line 3, in <module>'
+    for line in ("Traceback (most recent call last):", frame, f"ValueError: {'x' * 900}"):
+        found.add(line)
+    assert found.located_sentence is not None
+    assert (len(found.located_sentence), found.located_sentence[-14:]) == (500, "x… (load.py:3)")
+
+
+def test_line_of_a_function_in_a_python_worker_is_named() -> None:
+    found = RootCause()
+    for line in (
+        "Traceback (most recent call last):",
+        '  File "/opt/job/load.py", line 9, in <module>',
+        "py4j.protocol.Py4JJavaError: An error occurred while calling o1.count.",
+        ": org.apache.spark.SparkException: Job aborted due to stage failure: Task 0 failed: "
+        "org.apache.spark.api.python.PythonException: Traceback (most recent call last):",
+        '  File "/opt/spark/python/lib/pyspark.zip/pyspark/worker.py", line 1, in main',
+        '  File "/opt/job/load.py", line 5, in parse',
+        "ValueError: no rows",
+        "",
+    ):
+        found.add(line)
+    assert found.located_sentence is not None
+    assert found.located_sentence.endswith("ValueError: no rows (load.py:5)")
 
 
 QUOTA = BY_ID["quota that rejects the executors"]

@@ -37,8 +37,11 @@ BLOCKED = [
     ("lines", "cause"),
     [
         (BLOCKED, None),
-        (PYTHON, "ValueError: invalid literal for int() with base 10: 'many'"),
-        (SPARK, "pyspark.errors.exceptions.captured.AnalysisException: [UNRESOLVED_COLUMN] no column `amount`"),
+        (PYTHON, "ValueError: invalid literal for int() with base 10: 'many' (pi.py:34)"),
+        (
+            SPARK,
+            "pyspark.errors.exceptions.captured.AnalysisException: [UNRESOLVED_COLUMN] no column `amount` (daily.py:7)",
+        ),
         (SPARK[3:], "pyspark.errors.exceptions.captured.AnalysisException: [UNRESOLVED_COLUMN] no column `amount`"),
         (JAVA, "java.lang.IllegalStateException: no such table; caused by: java.io.IOException: bad"),
         (["all is well"], None),

@@ -8,8 +8,9 @@ import pytest
 
 from airflow_provider_spark_operator.core.dialects.dialect import read_progress
 from airflow_provider_spark_operator.core.log.driver_log import split_lines
+from airflow_provider_spark_operator.core.states.reasons import SCHEDULING_FAILED
 from airflow_provider_spark_operator.core.states.states import ApplicationState
-from airflow_provider_spark_operator.core.verdict.verdict import judge_progress
+from airflow_provider_spark_operator.core.verdict.verdict import FailureKind, judge_progress
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import Forbidden, KubeError, LogUnavailable, NotFound
 from airflow_provider_spark_operator.kube.resources import PODS
@@ -61,8 +62,28 @@ async def test_status_keeps_the_last_lines_of_a_failed_driver(api: Api) -> None:
     assert judge_progress(read_progress(ended)).sentence.count("\n") == 0
     (read,) = client.read
     assert (read["pod"], read["container"]) == ("pi-0-driver", "spark-kubernetes-driver")
-    assert read["tail_lines"] <= 100
-    assert read["limit_bytes"] <= 256 * 1024
+    assert read["tail_lines"] <= 500
+    assert read["limit_bytes"] <= 1024 * 1024
+
+
+REJECTED = (
+    "io.fabric8.kubernetes.client.KubernetesClientException: Failure executing: POST at: https://k/jobs/pods. Message: "
+    'pods "pi-exec-1" is forbidden: exceeded quota: team, limited: requests.cpu=1. Received status: Status(code=403'
+)
+LIMIT = "26/01/01 00:00:09 ERROR ExecutorPodsLifecycleManager: Max number of executor failures (3) reached"
+
+
+async def test_status_names_the_quota_that_ended_the_driver(api: Api) -> None:
+    ended = await run_to_the_end(api, Logging(api.client, (REJECTED, LIMIT, *LOG)))
+    verdict = judge_progress(read_progress(ended))
+    assert (verdict.failure_kind, verdict.reason) == (FailureKind.SCHEDULING, SCHEDULING_FAILED)
+    assert verdict.sentence.startswith("Failed: Spark could not create executors: exceeded quota: team, limited: req")
+    assert "raise the ResourceQuota of the namespace" in verdict.sentence
+
+
+async def test_rejected_executors_do_not_explain_an_error_of_the_program(api: Api) -> None:
+    ended = await run_to_the_end(api, Logging(api.client, (REJECTED, *LOG)))
+    assert judge_progress(read_progress(ended)).failure_kind is FailureKind.APPLICATION
 
 
 PROBLEMS = [build_error(Forbidden, 403), build_error(NotFound, 404), build_error(LogUnavailable, 200), None]
