@@ -11,6 +11,7 @@ import shlex
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -201,7 +202,10 @@ def choose(documents: Sequence[Document], context: str | None) -> Choice:
 def _find_required(documents: Sequence[Document], kind: str, name: str) -> KubeconfigEntry:
     entry = _find(documents, kind, name)
     if entry is None:
-        raise InvalidEndpoint(f"it has no {kind} {name!r}")
+        known = [str(item.get("name")) for document in documents for item in document.content.get(f"{kind}s") or ()]
+        meant = get_close_matches(name, known, 1)
+        hint = f": did you mean {meant[0]!r}?" if meant else f", only {', '.join(known[:5])}" if known else ""
+        raise InvalidEndpoint(f"it has no {kind} {name!r}{hint}")
     return entry
 
 

@@ -110,7 +110,8 @@ def test_token_that_is_not_a_string_is_reported_without_its_value() -> None:
     ("change", "message"),
     [
         ({"current-context": None}, "it has no current-context, and no context is given"),
-        ({"current-context": "other"}, "it has no context 'other'"),
+        ({"current-context": "other"}, "it has no context 'other', only main"),
+        ({"current-context": "mani"}, "it has no context 'mani': did you mean 'main'?"),
         ({"clusters": []}, "it has no cluster 'c'"),
         ({"contexts": [{"name": "main", "context": {"user": "u"}}]}, "context 'main' has no cluster"),
     ],

@@ -1,8 +1,11 @@
 """`spark-operator wait`: wait until an application ends or reaches a state."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Annotated
+from typing import Annotated, Final
+
+import click
 
 from ...core.dialects.dialect import dialect_of
 from ...core.dialects.progress import Phase
@@ -26,7 +29,20 @@ spark-operator wait pi
 
 # Wait at most ten minutes until the application runs
 spark-operator wait pi --for RunningHealthy --timeout 10m
+
+# Wait until two executors are ready
+spark-operator wait pi --for executors=2
 """
+
+_EXECUTORS: Final = "executors="
+
+
+def _require_goals(values: list[str]) -> list[str]:
+    numbers = [value for value in values if value.startswith(_EXECUTORS)]
+    for value in numbers:
+        if not re.fullmatch(r"[1-9][0-9]{0,5}", value.removeprefix(_EXECUTORS)):
+            raise click.BadParameter(f"{value}: must be {_EXECUTORS}N with an integer N of 1 or more")
+    return [*require_states(tuple(Phase))([value for value in values if value not in numbers]), *numbers]
 
 
 def run(
@@ -34,11 +50,12 @@ def run(
     states: Annotated[
         list[str] | None,
         Parameter(
-            "--for STATE",
+            "--for STATE|executors=N",
             "wait until the application is, or has been, in this state (for example RunningHealthy) or phase (waiting, "
-            "running, stopping, ended); can be repeated to wait for the first of several (default: wait for the end)",
-            check=require_states(tuple(Phase)),
-            complete=lambda *_: list_state_words(tuple(Phase)),
+            "running, stopping, ended), or until N executors are ready; can be repeated to wait for the first of "
+            "several (default: wait for the end)",
+            check=_require_goals,
+            complete=lambda *_: [*list_state_words(tuple(Phase)), _EXECUTORS],
         ),
     ] = None,
     dag: DagId = None,
@@ -49,17 +66,21 @@ def run(
     kubeconfig: Kubeconfig = None,
     namespace: Namespace = None,
 ) -> ExitCode:
-    """Wait until an application ends, or reaches a state.
+    """Wait until an application ends, reaches a state, or has executors.
+
+    RunningHealthy means that the driver runs. Spark may still be starting then, and its executors follow.
 
     The command prints to stderr the states of the application, and what the application waits for. The exit code is 0
-    if the application succeeded or reached the state. It is 1 if the program failed, or if the application succeeded
-    without reaching the state. It is 5 after an infrastructure or scheduling failure, or if the application was
+    if the application succeeded, reached the state, or has the executors. It is 1 if the program failed, or if the
+    application succeeded before that. It is 5 after an infrastructure or scheduling failure, or if the application was
     deleted. It is 4 after the timeout.
 
     Without a name, the options of the task select the newest application that the task has submitted.
     """
     limit = parse_duration(timeout) if timeout is not None else None
-    wait = Wait(states or (), limit)
+    numbers = [int(word.removeprefix(_EXECUTORS)) for word in states or () if word.startswith(_EXECUTORS)]
+    words = [word for word in states or () if not word.startswith(_EXECUTORS)]
+    wait = Wait(words, min(numbers, default=None), limit)
     access = ClusterAccess(kubeconfig=kubeconfig, context=context, namespace=namespace)
     return run_with_application(
         access, name, TaskFilter(dag, task, run), lambda client, name: _wait(client, name, wait)

@@ -7,6 +7,7 @@ from typing import Final
 
 import click
 
+from ...core.kubernetes.identity import APPLICATION_IDENTITY, find_name_problem
 from ...core.kubernetes.kubernetes_names import OBJECT_RULE, is_object_name
 
 _VERSION: Final = re.compile(r"^v\d+(?:(?:alpha|beta)\d+)?\.")
@@ -30,6 +31,17 @@ def require_object_name(value: str) -> str:
     """
     if not is_object_name(value):
         raise click.BadParameter(f"invalid object name {value!r}: {OBJECT_RULE}")
+    return value
+
+
+def require_new_name(value: str) -> str:
+    """Return the name for a new application.
+
+    Raises:
+        click.BadParameter: The name is invalid.
+    """
+    if problem := find_name_problem(value, APPLICATION_IDENTITY):
+        raise click.BadParameter(problem.message)
     return value
 
 

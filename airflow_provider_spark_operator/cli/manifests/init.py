@@ -8,7 +8,7 @@ from ...core.driver.configuration.uris import is_local
 from ...kube.yaml_writer import quote
 from ..base.errors import CommandError, print_note
 from ..base.exit_codes import ExitCode
-from ..base.object_names import derive_name, require_object_name
+from ..base.object_names import derive_name, require_new_name
 from ..options.declaration import Parameter
 from ..options.options import require_text
 
@@ -40,7 +40,7 @@ def run(
         Parameter(
             "--name NAME",
             "name of the application, or of the task (default: pi, or the name of the script)",
-            check=require_object_name,
+            check=require_new_name,
         ),
     ] = None,
     dag: Annotated[bool, Parameter("--dag", "a DAG for Airflow instead of a manifest")] = False,

@@ -7,11 +7,11 @@ from ..base.exit_codes import ExitCode
 from ..options.declaration import Parameter
 
 EXAMPLES = """
-# Complete in this shell
-source <(spark-operator completion bash)
+# Complete in each new bash
+echo 'source <(spark-operator completion bash)' >> ~/.bashrc
 
-# Complete in each new zsh
-spark-operator completion zsh > "${fpath[1]}/_spark-operator"
+# Complete in each new zsh; ~/.zshrc must call compinit before this line
+echo 'source <(spark-operator completion zsh)' >> ~/.zshrc
 
 # Complete in each new fish
 spark-operator completion fish > ~/.config/fish/completions/spark-operator.fish

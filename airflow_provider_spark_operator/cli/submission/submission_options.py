@@ -11,7 +11,7 @@ from ...core.dialects.dialect import find_api_version_problem
 from ...core.parameters.declaration import Panel
 from ...core.parameters.ttl import KEEP
 from ..base.ages import check_duration, parse_duration
-from ..base.object_names import require_object_name
+from ..base.object_names import require_new_name
 from ..files.field_tree import build_tree, complete_path
 from ..options.assignment import parse_assignment, read_value
 from ..options.declaration import Parameter
@@ -62,7 +62,7 @@ NewName: TypeAlias = Annotated[
         "--name NAME",
         "name of the application (default: the name in the manifest; for a program, a new name that begins with "
         "the name of its file)",
-        check=require_object_name,
+        check=require_new_name,
     ),
 ]
 ComparedName: TypeAlias = Annotated[
@@ -70,7 +70,7 @@ ComparedName: TypeAlias = Annotated[
     Parameter(
         "--name NAME",
         "name of the application (default: the name in the manifest; required for a program)",
-        check=require_object_name,
+        check=require_new_name,
     ),
 ]
 Assignments: TypeAlias = Annotated[

@@ -3,15 +3,18 @@
 import asyncio
 import logging
 import sys
-from collections.abc import Sequence
+from collections.abc import Coroutine, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from typing import Annotated, TypeAlias
+from functools import partial
+from typing import Annotated, Any, TypeAlias
 
 from ...core.kubernetes.times import format_duration
 from ...core.log.line_levels import SparkLineFilter
 from ...core.verdict.verdict import FailureKind, Outcome
 from ...follow.access.errors import ApplicationDeleted
+from ...follow.access.outage_tolerance import retry
+from ...follow.access.pods import count_executors, list_executor_pods
 from ...follow.access.reference import ApplicationReference
 from ...follow.ending.evidence import describe_failure
 from ...follow.narration.driver_log import DriverLogOptions
@@ -19,6 +22,7 @@ from ...follow.narration.narrator import Narration
 from ...follow.narration.obstacles import ATTENDED, WaitState
 from ...follow.watching.wait import Conclusion, wait_for_end, wait_for_state
 from ...follow.watching.watch import WatchHub
+from ...kube.backoff import Backoff
 from ...kube.client import KubeClient
 from ..base.ages import check_duration, parse_duration
 from ..base.errors import CommandError, print_error, print_note
@@ -57,7 +61,8 @@ class Wait:
     """How to wait for an application.
 
     Attributes:
-        states: States to wait for. Empty to wait for the end.
+        states: States to wait for. Empty to wait for the end, unless `executors` is set.
+        executors: The number of ready executors to wait for. None if it does not matter.
         limit: The time after which to stop waiting. None if there is no limit.
         with_log: Whether to print the driver's log to stdout.
         verbose: Whether to print Spark's own lines below level WARNING as well.
@@ -65,10 +70,17 @@ class Wait:
     """
 
     states: Sequence[str] = ()
+    executors: int | None = None
     limit: timedelta | None = None
     with_log: bool = False
     verbose: bool = False
     afterwards: str = "The application continues"
+
+    @property
+    def goals(self) -> str:
+        """What ends the wait before the end of the application, in words; empty if nothing does."""
+        executors = [f"{self.executors} ready executors"] if self.executors else []
+        return " or ".join([*(f"state {state}" for state in self.states), *executors])
 
 
 def read_wait(*, wait: bool, follow: bool, verbose: bool, timeout: str | None) -> Wait | None:
@@ -95,11 +107,14 @@ async def wait_and_report(client: KubeClient, reference: ApplicationReference, w
     try:
         async with asyncio.timeout(wait.limit.total_seconds() if wait.limit is not None else None) as limit:
             end = await _follow(hub, reference, wait, situation)
-        return _report_end(end, wait)
+        if end is not None:
+            return _report_end(end, wait)
+        print_note(f"{reference} has {wait.executors} ready executors")
+        return ExitCode.SUCCESS
     except TimeoutError:
         if wait.limit is None or not limit.expired():
             raise
-        goal = f"did not reach state {' or '.join(wait.states)}" if wait.states else "did not end"
+        goal = f"did not reach {wait.goals}" if wait.goals else "did not end"
         print_error(f"{reference} {goal} within {format_duration(wait.limit)}{situation}. {wait.afterwards}")
         return ExitCode.TIMED_OUT
     except ApplicationDeleted as error:
@@ -112,18 +127,54 @@ async def wait_and_report(client: KubeClient, reference: ApplicationReference, w
         await hub.close()
 
 
-async def _follow(hub: WatchHub, reference: ApplicationReference, wait: Wait, situation: WaitState) -> Conclusion:
-    """Wait for the end or for a state. A terminal shows the state, unless it shows the whole log of the driver."""
+async def _follow(
+    hub: WatchHub, reference: ApplicationReference, wait: Wait, situation: WaitState
+) -> Conclusion | None:
+    """Wait for the end, a state or executors. A terminal shows the state, unless it shows the driver's whole log.
+
+    Returns:
+        The end of the wait. None if the executors are ready.
+    """
     driver_log = DriverLogOptions(longest=sys.maxsize) if wait.with_log else None
     async with show_progress(None if wait.verbose else sys.stderr) as progress:
         terminal = Terminal(is_shared=True, shows_log=wait.with_log, shows_routine=wait.verbose, progress=progress)
         narration = Narration(terminal, driver_log, situation, ATTENDED)
         try:
-            if not wait.states:
+            if not wait.goals:
                 return await wait_for_end(hub, reference, narration)
-            return await wait_for_state(hub, reference, wait.states, narration)
+            following = wait_for_state(hub, reference, wait.states, narration)
+            if wait.executors is None:
+                return await following
+            return await _race(following, _wait_for_executors(hub.client, reference, wait.executors))
         finally:
             terminal.report_hidden()
+
+
+async def _race(*waits: Coroutine[Any, Any, Conclusion | None]) -> Conclusion | None:
+    """Return the result of the first wait that ends, and cancel the others."""
+    tasks = [asyncio.create_task(each) for each in waits]
+    try:
+        done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        return done.pop().result()
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def _wait_for_executors(client: KubeClient, reference: ApplicationReference, number: int) -> None:
+    """Wait without a time limit until a number of executors are ready.
+
+    Raises:
+        KubeError: The pods could not be listed.
+    """
+    backoff = Backoff(*ATTENDED.executors)
+    list_pods = partial(list_executor_pods, client, reference)
+    while True:
+        pods = await retry(list_pods, str(reference), lambda *_: None)
+        if count_executors(pods).ready >= number:
+            return
+        await asyncio.sleep(backoff.next())
 
 
 def print_continuation(reference: ApplicationReference, again: str = "wait") -> None:
@@ -144,9 +195,9 @@ def _report_end(end: Conclusion, wait: Wait) -> ExitCode:
     if end.reached is not None:
         print_note(f"{end.reference} reached state {end.reached}")
         return ExitCode.SUCCESS
-    if not wait.states or end.verdict.outcome is not Outcome.SUCCEEDED:
+    if not wait.goals or end.verdict.outcome is not Outcome.SUCCEEDED:
         return report_conclusion(end, is_shown=wait.with_log and (wait.verbose or has_shown_lines(end)))
-    print_error(f"{end.reference} succeeded without reaching state {' or '.join(wait.states)}")
+    print_error(f"{end.reference} succeeded without reaching {wait.goals}")
     return ExitCode.APPLICATION_FAILED
 
 

@@ -6,6 +6,7 @@ annotations and Spark properties, because some are secrets.
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any, Final
 
@@ -41,6 +42,9 @@ from .validators import (
 )
 
 _SECONDS: Final = re.compile(r"[0-9]{1,12}(\.[0-9]+)?")
+_SIZE: Final = matches(r"(?i)\s*[1-9][0-9]*[kmgtp]b?\s*", "must be a size with its unit, such as 512m or 4g")
+# A quantity of Kubernetes. Spark's units are powers of 1024 too.
+_QUANTITY: Final = re.compile(r"\s*([1-9][0-9]*)([KMGTP])i\s*")
 _VARIABLE: Final = re.compile(r"[-._a-zA-Z][-._a-zA-Z0-9]*")
 _FOLDER: Final = re.compile(r"([a-zA-Z][a-zA-Z0-9+.-]*:/|/)[^ ]*")
 PULL_POLICIES: Final = ("Always", "IfNotPresent", "Never")
@@ -61,6 +65,12 @@ def _is_text(value: object) -> bool:
 
 def _is_flag(value: object) -> bool:
     return types.read_flag(value) is not None
+
+
+def _check_memory(path: str, value: object) -> list[Problem]:
+    quantity = _QUANTITY.fullmatch(value) if isinstance(value, str) else None
+    hint = f". Spark writes it as {quantity[1]}{quantity[2].lower()}" if quantity else ""
+    return [replace(problem, message=problem.message + hint) for problem in _SIZE(path, value)]
 
 
 def _is_duration(value: object) -> bool:
@@ -225,7 +235,7 @@ _RESTARTS: Final = {"policy": one_of(*RESTART_POLICIES), "attempts": integer(0),
 
 STRING: Final = satisfies(_is_text, "must be a string")
 NON_EMPTY: Final = matches(r"(?s).*\S.*", "must be a string")
-MEMORY: Final = matches(r"(?i)\s*[1-9][0-9]*[kmgtp]b?\s*", "must be a size with its unit, such as 512m or 4g")
+MEMORY: Final = _check_memory
 FOLDER: Final = matches(_FOLDER.pattern, "must be the URL of a folder, such as s3a://logs/spark-events")
 CLUSTER: Final = name_of("a SparkCluster, or <namespace>/<name>", _is_cluster)
 FILES: Final = instance_of((list, tuple, str), "must be a list")

@@ -1,5 +1,6 @@
 """`spark-operator wait` with the embedded cluster."""
 
+import asyncio
 import signal
 from pathlib import Path
 
@@ -69,6 +70,40 @@ def test_reached_phase_is_exit_code_0(scripted_cluster: Cluster, word: str, caps
     scripted_cluster.create("pi")
     assert main(["wait", "pi", "--for", word]) == ExitCode.SUCCESS
     assert "SparkApplication jobs/pi reached state " in capsys.readouterr().err
+
+
+async def start_with_two_executors(application: Application) -> None:
+    """Start with two executors, and keep running."""
+    application.start(executors=2)
+    await asyncio.Event().wait()
+
+
+def test_ready_executors_are_exit_code_0(scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
+    scripted_cluster.script = start_with_two_executors
+    scripted_cluster.create("pi")
+    assert main(["wait", "pi", "--for", "executors=2", "--for", "failed"]) == ExitCode.SUCCESS
+    assert "SparkApplication jobs/pi has 2 ready executors" in capsys.readouterr().err
+
+
+def test_running_driver_without_executors_is_not_enough(
+    scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]
+) -> None:
+    scripted_cluster.script = start_with_two_executors
+    scripted_cluster.create("pi")
+    assert main(["wait", "pi", "--for", "executors=3", "--timeout", "2s"]) == ExitCode.TIMED_OUT
+    assert "did not reach 3 ready executors within 2s" in capsys.readouterr().err
+
+
+def test_end_without_the_executors_is_an_error(scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
+    scripted_cluster.create("pi")
+    assert main(["wait", "pi", "--for", "executors=3"]) == ExitCode.APPLICATION_FAILED
+    assert "succeeded without reaching 3 ready executors" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("number", ["0", "", "x", "-1", "1.5"])
+def test_invalid_number_of_executors_is_a_usage_error(number: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["wait", "pi", "--for", f"executors={number}"]) == ExitCode.INVALID
+    assert "must be executors=N" in capsys.readouterr().err
 
 
 def test_end_without_the_state_is_an_error(scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:

@@ -54,6 +54,17 @@ def test_invalid_name_is_refused(value: str) -> None:
         require_application(value)
 
 
+@pytest.mark.parametrize("verb", ["submit local:///pi.py", "diff local:///pi.py", "init"])
+@pytest.mark.parametrize("name", ["Bad_Name", "a.b", "1a", "", "a" * 64])
+def test_new_name_that_no_application_can_have_is_a_usage_error(
+    verb: str, name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*verb.split(), "--name", name]) == ExitCode.INVALID
+    assert (
+        "use at most 63" if len(name) > 63 else "Begin with a lowercase letter, use only"
+    ) in capsys.readouterr().err
+
+
 def test_output_of_list_is_an_argument_of_delete(scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
     for name in ("pi", "report"):
         scripted_cluster.create(name)

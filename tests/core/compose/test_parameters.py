@@ -186,6 +186,7 @@ INVALID = [
     ({"py_file": "local:///a.py", "main_class": "A"}, "main_class: cannot be set together with py_file"),
     ({"py_file": "local:///a.py", "driver_memory": 4}, "driver_memory: must be a size with its unit, .* not 4"),
     ({"py_file": "local:///a.py", "executor_memory": "4"}, "executor_memory: must be a size with its unit"),
+    ({"py_file": "local:///a.py", "driver_memory": "2Gi"}, "not '2Gi'. Spark writes it as 2g"),
     ({"py_file": "local:///a.py", "executor_instances": -1}, "executor_instances: must be an integer of 0 or more"),
     (
         {"py_file": "local:///a.py", "image": "spark:4.3.0", "executor_instances": 0},
