@@ -11,7 +11,7 @@ from ...core.dialects.dialect import dialect_of
 from ...core.kubernetes.json_object import JsonObject
 from ...core.kubernetes.names import ROLE_DRIVER
 from ...core.kubernetes.pods import get_object, get_status, get_text, list_objects
-from ...core.log.driver_log import clean_line, redact
+from ...core.log.driver_log import clean_sentence, redact
 from ...core.report.executors import select_pods
 from ...core.report.summary import NO_CONTROLLER
 from ...core.report.timeline import Timeline, build_timeline
@@ -111,7 +111,7 @@ def _list_warnings(events: Sequence[JsonObject], pod: str | None) -> tuple[str, 
     """Return the warnings about a pod, oldest first."""
     about = (event for event in events if get_object(event.get("involvedObject")).get("name") == pod)
     warnings = (event for event in about if event.get("type") == "Warning")
-    return tuple(clean_line(f"{event.get('reason')}: {event.get('message')}") for event in warnings)
+    return tuple(clean_sentence(f"{event.get('reason')}: {event.get('message')}") for event in warnings)
 
 
 def build_document(description: Description) -> JsonObject:

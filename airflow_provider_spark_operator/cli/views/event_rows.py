@@ -7,7 +7,7 @@ from typing import Final
 from ...core.kubernetes.json_object import JsonObject
 from ...core.kubernetes.pods import get_object, get_text
 from ...core.kubernetes.times import format_duration, read_last_time
-from ...core.log.driver_log import clean_line
+from ...core.log.driver_log import clean_sentence
 
 TITLES: Final = ("LAST SEEN", "TYPE", "REASON", "OBJECT", "MESSAGE")
 _LONGEST_MESSAGE: Final = 1000
@@ -24,7 +24,7 @@ def build_event_row(event: JsonObject, now: datetime | None) -> Sequence[str]:
     kind, name = get_text(subject.get("kind")), get_text(subject.get("name"))
     count = event.get("count")
     repeated = f" (x{count})" if isinstance(count, int) and count > 1 else ""
-    message = clean_line(get_text(event.get("message")), longest=_LONGEST_MESSAGE)
+    message = clean_sentence(get_text(event.get("message")), longest=_LONGEST_MESSAGE)
     return (
         _format_time(event, now),
         get_text(event.get("type")),

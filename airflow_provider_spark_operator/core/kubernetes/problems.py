@@ -38,8 +38,8 @@ class Problem:
 
     def __post_init__(self) -> None:
         # A key or a value of a document can have a mebibyte.
-        object.__setattr__(self, "path", _clip(self.path, _LONGEST_PATH))
-        object.__setattr__(self, "message", _clip(self.message, _LONGEST_MESSAGE))
+        object.__setattr__(self, "path", cut_middle(self.path, _LONGEST_PATH))
+        object.__setattr__(self, "message", cut_middle(self.message, _LONGEST_MESSAGE))
 
     def __str__(self) -> str:
         return f"{self.path}: {self.message}" if self.path else self.message
@@ -55,10 +55,10 @@ class Problem:
         return self.is_error and not self.admissible
 
 
-def _clip(text: str, longest: int) -> str:
-    """Return `text` without its middle if it is longer than `longest` characters."""
-    half = longest // 2
-    return text if len(text) <= longest else f"{text[:half]}…{text[-half:]}"
+def cut_middle(text: str, longest: int) -> str:
+    """Return `text` without its middle if it is longer than `longest` characters. Its end can be advice."""
+    half = (longest - 1) // 2
+    return text if len(text) <= longest else f"{text[: longest - 1 - half]}…{text[-half:]}"
 
 
 def filter_errors(problems: Iterable[Problem]) -> list[Problem]:

@@ -7,6 +7,7 @@ from typing import Final
 from ..kubernetes import pods
 from ..kubernetes.json_object import JsonObject, KubernetesObject
 from ..kubernetes.names import ANNOTATION_READY_EXECUTORS, ROLE_EXECUTOR
+from ..kubernetes.problems import cut_middle
 from ..kubernetes.times import read_time, to_utc
 
 QUOTA_RESERVED: Final = "QuotaReserved"
@@ -39,8 +40,7 @@ def describe_eviction(workload: KubernetesObject) -> str | None:
     """Return the reason and the message of the eviction, up to 1024 characters; None if there is no eviction."""
     if not is_true(workload, EVICTED):
         return None
-    text = _join(_find_condition(workload, EVICTED)) or EVICTED
-    return text if len(text) <= _LONGEST_MESSAGE else f"{text[: _LONGEST_MESSAGE - 1]}…"
+    return cut_middle(_join(_find_condition(workload, EVICTED)) or EVICTED, _LONGEST_MESSAGE)
 
 
 def describe_waiting(workload: KubernetesObject) -> str:

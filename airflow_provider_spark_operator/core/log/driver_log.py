@@ -5,6 +5,7 @@ from collections import deque
 from collections.abc import Iterable
 from typing import Final
 
+from ..kubernetes.problems import cut_middle
 from .line_levels import REPEATING
 
 LOG_LINES: Final = 10
@@ -77,11 +78,24 @@ def strip_controls(line: str) -> str:
 
 
 def clean_line(line: str, *, longest: int = _LINE_LENGTH) -> str:
-    """Return `line` for use in a sentence: one line of at most `longest` characters, without control characters."""
-    text = " ".join(strip_controls(line).split())
-    if not text.isprintable():
-        text = "".join(character for character in text if character.isprintable())
-    return _clip(text, longest=longest)
+    """Return a line of a log as one line of at most `longest` characters, without control characters.
+
+    The end of a longer line is left out: after the name of a secret, its value must not be shown in part.
+    """
+    return _clip(_clean(line), longest=longest)
+
+
+def clean_sentence(text: str, *, longest: int = _LINE_LENGTH) -> str:
+    """Return a sentence as one line of at most `longest` characters, without control characters.
+
+    The middle of a longer sentence is left out: it begins with its subject, and ends with the cause or with advice.
+    """
+    return cut_middle(_clean(text), longest)
+
+
+def _clean(text: str) -> str:
+    text = " ".join(strip_controls(text).split())
+    return text if text.isprintable() else "".join(character for character in text if character.isprintable())
 
 
 def _clip(text: str, *, longest: int = _LINE_LENGTH) -> str:

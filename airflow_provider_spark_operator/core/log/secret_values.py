@@ -123,18 +123,24 @@ class Redaction:
         self._pattern = re.compile("|".join(map(re.escape, self._secrets))) if self._secrets else None
 
     def hide(self, text: str) -> str:
-        """Return `text` without the secrets, and without the beginning of a secret where a line was shortened."""
+        """Return `text` without the secrets, and without the parts of a secret where a line was shortened."""
         if self._pattern is None:
             return text
         text = self._pattern.sub(MASK, text)
-        return "\n".join(map(self._hide_beginning, text.split("\n"))) if _ELLIPSIS in text else text
+        return "\n".join(map(self._hide_parts, text.split("\n"))) if _ELLIPSIS in text else text
 
-    def _hide_beginning(self, line: str) -> str:
-        kept = line.removesuffix(_ELLIPSIS)
-        if kept == line:
-            return line
-        starts = [start for secret in self._secrets if (start := _find_beginning(kept, secret)) >= 0]
-        return kept[: min(starts)] + MASK + _ELLIPSIS if starts else line
+    def _hide_parts(self, line: str) -> str:
+        *others, last = line.split(_ELLIPSIS)
+        parts = [*(_hide_beginning(part, self._secrets) for part in others), last]
+        reverse = [secret[::-1] for secret in self._secrets]
+        ends = (_hide_beginning(part[::-1], reverse)[::-1] for part in parts[1:])
+        return _ELLIPSIS.join([parts[0], *ends])
+
+
+def _hide_beginning(text: str, secrets: Iterable[str]) -> str:
+    """Return a text without the beginning of a secret with which it ends."""
+    starts = [start for secret in secrets if (start := _find_beginning(text, secret)) >= 0]
+    return text[: min(starts)] + MASK if starts else text
 
 
 def _find_beginning(text: str, secret: str) -> int:

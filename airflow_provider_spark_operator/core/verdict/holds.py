@@ -15,7 +15,7 @@ from ..kubernetes.json_object import KubernetesObject
 from ..kubernetes.names import LABEL_QUEUE_NAME
 from ..kubernetes.times import read_last_time, read_time
 from ..kueue import state
-from ..log.driver_log import clean_line
+from ..log.driver_log import clean_sentence
 from ..states import reasons
 from ..states.states import INITIALIZING, ApplicationState, SuspendReason, read_suspend_reason
 
@@ -80,7 +80,7 @@ class Hold:
         """
         lasted = f" ({format_wait(now - self.since)} so far)" if self.since and now > self.since else ""
         detail = f": {self.detail.rstrip('.')}" if self.detail else ""
-        return clean_line(f"{self.sentence}{lasted}{detail}" + (f"; {self.advice}" if self.advice else ""))
+        return clean_sentence(f"{self.sentence}{lasted}{detail}" + (f"; {self.advice}" if self.advice else ""))
 
 
 def get_queue(resource: KubernetesObject) -> str:

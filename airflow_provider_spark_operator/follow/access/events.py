@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from ...core.kubernetes.json_object import JsonObject
 from ...core.kubernetes.times import read_time
-from ...core.log.driver_log import clean_line
+from ...core.log.driver_log import clean_sentence
 from ...core.verdict.driver_facts import read_event_time
 from ...kube.client import KubeClient
 from ...kube.errors import KubeError
@@ -73,7 +73,7 @@ def _parse(event: Mapping[str, Any]) -> KubernetesEvent:
         time=read_time(read_event_time(event)),
         type=str(event.get("type") or ""),
         reason=str(event.get("reason") or ""),
-        message=clean_line(str(event.get("message") or "")),
+        message=clean_sentence(str(event.get("message") or "")),
         subject=f"{subject.get('kind', '')} {subject.get('name', '')}".strip(),
         count=int(event.get("count") or 1),
     )

@@ -12,7 +12,7 @@ from ...core.kubernetes.json_object import JsonObject
 from ...core.kubernetes.names import EXECUTOR_CONTAINER, LABEL_ROLE, ROLE_DRIVER, ROLE_EXECUTOR
 from ...core.kubernetes.pods import ContainerStatus, get_status, is_ready, list_containers
 from ...core.lifecycle.driver_end import get_driver_container
-from ...core.log.driver_log import clean_line
+from ...core.log.driver_log import clean_sentence
 from ...kube.backoff import Backoff
 from ...kube.client import KubeClient
 from ...kube.errors import NotFound
@@ -138,7 +138,7 @@ def find_blocked_container(pod: Mapping[str, Any]) -> ContainerStatus | None:
 
 def describe_block(container: ContainerStatus) -> str:
     """Return the reason, the message and the image of a blocked container in one line."""
-    description = clean_line(": ".join(part for part in (container.reason, container.message) if part))
+    description = clean_sentence(": ".join(part for part in (container.reason, container.message) if part))
     return description if container.image in description else f"{description} (image {container.image})"
 
 

@@ -13,7 +13,7 @@ from ...core.kubernetes.json_object import JsonObject
 from ...core.kubernetes.pods import find_deletion_start, get_status
 from ...core.kubernetes.times import read_time
 from ...core.lifecycle.driver_end import get_driver_container
-from ...core.log.driver_log import LastLines, clean_line
+from ...core.log.driver_log import LastLines, clean_sentence
 from ...core.log.root_cause import RootCause, explain_cause
 from ...core.report.recorded_cause import find_recorded_cause
 from ...core.states.states import ApplicationState
@@ -205,7 +205,7 @@ async def read_warnings(
     found = sorted((event for answer in answers for event in answer if not _repeats_state(event)), key=read_event_time)
     times = [read_time(read_event_time(event)) for event in found]
     late = [event for event, time in zip(found, times, strict=True) if since is None or time is None or time >= since]
-    return tuple(clean_line(f"{event.get('reason')}: {event.get('message')}") for event in late[-_EVENTS:])
+    return tuple(clean_sentence(f"{event.get('reason')}: {event.get('message')}") for event in late[-_EVENTS:])
 
 
 def _repeats_state(event: JsonObject) -> bool:

@@ -12,7 +12,7 @@ from ...core.dialects.progress import Phase, Progress, SettingNames, StateEntry
 from ...core.kubernetes.names import ROLE_EXECUTOR
 from ...core.kubernetes.pods import get_status
 from ...core.lifecycle.executor_obstacles import describe_executor_wait
-from ...core.log.driver_log import clean_line
+from ...core.log.driver_log import clean_sentence
 from ...core.log.line_levels import LineLevels
 from ...core.verdict.executor_refusal import describe_refusal
 from ...core.verdict.obstacles import describe_pod_wait
@@ -236,7 +236,7 @@ class Narrator:
         if why is None and self.refusal is not None:
             why = describe_refusal(self.refusal, self._settings)
         if why is not None and why != self._executors_wait:
-            self._sink.show_obstacle(f"{self._reference}: {clean_line(why)}")
+            self._sink.show_obstacle(f"{self._reference}: {clean_sentence(why)}")
         self._executors_wait = self._situation.obstacle = why
 
     async def _keep_up_with_driver(self, seen: Progress, resource: Mapping[str, Any]) -> None:

@@ -15,7 +15,7 @@ from ...core.kubernetes.json_object import JsonObject
 from ...core.kubernetes.names import ROLE_DRIVER
 from ...core.kubernetes.ownership import find_owner
 from ...core.lifecycle.executor_obstacles import describe_executor_obstacle
-from ...core.log.driver_log import clean_line
+from ...core.log.driver_log import clean_sentence
 from ...core.verdict.executor_refusal import describe_refusal
 from ...core.verdict.holds import CLEAR_SUSPEND, find_held_application, find_ignored_queue, get_queue
 from ...core.verdict.obstacles import describe_driver_wait, find_missing_status, ignores_suspension, wants_suspension
@@ -117,7 +117,7 @@ async def describe_wait(
             why = await _find_driver_wait(client, reference, seen, driver)
     if why is None and driver is None and (missing := find_missing_status(resource, now)):
         why = missing.describe(now)
-    return clean_line(why) if why else None
+    return clean_sentence(why) if why else None
 
 
 async def _find_executor_wait(
@@ -144,12 +144,12 @@ async def _find_driver_wait(
 ) -> str | None:
     """Describe what the driver waits for, from its pod, or from the latest warning; None if no obstacle is known."""
     if pod is not None and (why := describe_driver_wait(pod, seen, ())):
-        return clean_line(why)
+        return clean_sentence(why)
     events = await read_warnings(client, reference, pod["metadata"]["uid"] if pod is not None else reference.uid)
     if pod is None:
         return events[-1] if events else None
     why = describe_driver_wait(pod, seen, events)
-    return clean_line(why) if why else None
+    return clean_sentence(why) if why else None
 
 
 class ObstacleWatch:
@@ -288,7 +288,7 @@ class ObstacleWatch:
         self._has_checked_queue = True
         why = find_ignored_queue(self._resource, events or ())
         if why:
-            self._show(f"{self._reference}: {clean_line(why)}")
+            self._show(f"{self._reference}: {clean_sentence(why)}")
 
     async def _find_obstacle(self, seen: Progress) -> str | None:
         try:

@@ -11,6 +11,7 @@ from weakref import WeakKeyDictionary
 from ...core.dialects.dialect import read_progress
 from ...core.dialects.progress import Progress
 from ...core.kubernetes.json_object import JsonObject
+from ...core.kubernetes.problems import cut_middle
 from ...core.verdict.driver_facts import has_more_facts
 from ...core.verdict.verdict import Verdict, judge_progress
 from ...kube.backoff import Backoff
@@ -58,8 +59,7 @@ def read_completion(resource: Mapping[str, Any], kind: ResourceType, seen: Progr
     if seen is None or is_deleted(resource):
         return None
     verdict = judge_progress(seen)
-    if len(verdict.sentence) > _LONGEST_SENTENCE:
-        verdict = replace(verdict, sentence=f"{verdict.sentence[: _LONGEST_SENTENCE - 1]}…")
+    verdict = replace(verdict, sentence=cut_middle(verdict.sentence, _LONGEST_SENTENCE))
     labels = dict(resource["metadata"].get("labels") or {})
     return Completion(ApplicationReference.of(resource, kind), labels, verdict)
 

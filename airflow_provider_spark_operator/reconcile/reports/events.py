@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from ...core.kubernetes.json_object import JsonObject
-from ...core.kubernetes.problems import InvalidResource
+from ...core.kubernetes.problems import InvalidResource, cut_middle
 from ...core.kubernetes.times import read_time
 from ...core.states import reasons
 from ...core.states.states import RUNNING, STARTING
@@ -200,7 +200,7 @@ def build_event(event: ResourceEvent, component: str) -> JsonObject:
         },
         "type": event.type,
         "reason": event.reason,
-        "message": _shorten(event.message),
+        "message": cut_middle(event.message, _LONGEST_MESSAGE),
         "source": {"component": component},
         "reportingComponent": component,
         "reportingInstance": component,
@@ -230,10 +230,6 @@ def build_repetition(existing: JsonObject, document: JsonObject, settings: Event
         "count": (count if isinstance(count, int) else 1) + 1,
         **{key: document[key] for key in ("lastTimestamp", "message", "type")},
     }
-
-
-def _shorten(message: str) -> str:
-    return message if len(message) <= _LONGEST_MESSAGE else message[: _LONGEST_MESSAGE - 1] + "…"
 
 
 def _build_log_fields(document: JsonObject) -> dict[str, str]:

@@ -1,4 +1,10 @@
-from airflow_provider_spark_operator.core.log.driver_log import LOG_BYTES, LastLines, append_lines, split_lines
+from airflow_provider_spark_operator.core.log.driver_log import (
+    LOG_BYTES,
+    LastLines,
+    append_lines,
+    clean_sentence,
+    split_lines,
+)
 
 ROUTINE = "26/01/01 00:00:00 INFO SparkContext: stopped"
 
@@ -45,6 +51,14 @@ def test_lines_are_cleaned_and_truncated() -> None:
         "ab",
         "x" * 399 + "…",
     )
+
+
+def test_long_sentence_keeps_its_advice() -> None:
+    shown = clean_sentence(f"the driver cannot be started: {'x' * 900};\n\x1b[31muse another image\x1b[0m")
+    assert shown.startswith("the driver cannot be started: xxx")
+    assert shown.endswith("xxx; use another image")
+    assert (len(shown), shown.count("…")) == (400, 1)
+    assert clean_sentence("a\u202eb  c") == "ab c"
 
 
 def test_lines_stay_within_total_limit() -> None:

@@ -144,9 +144,12 @@ def test_texts_have_no_secrets() -> None:
         ("hunter hunter2…", "hunter ***…"),
         ("password hunt…", "password hunt…"),
         ("no end… of hunter2", "no end… of hunter2"),
+        ("password hunter2hu…er2hunter2 is wrong", "password ***…*** is wrong"),
+        ("…er2hunter2 is wrong… or hunter2h…", "…*** is wrong… or ***…"),
+        ("password hunt…r2 is wrong", "password hunt…r2 is wrong"),
     ],
 )
-def test_beginning_of_a_secret_is_hidden_where_a_line_was_shortened(text: str, hidden: str) -> None:
+def test_parts_of_a_secret_are_hidden_where_a_line_was_shortened(text: str, hidden: str) -> None:
     redaction = Redaction()
     redaction.add(["hunter2hunter2"])
     assert redaction.hide(text) == hidden
