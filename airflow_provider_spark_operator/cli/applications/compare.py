@@ -29,7 +29,7 @@ from ..options.options import Context, Kubeconfig, Namespace, ReportFormat, Repo
 from ..output.output import format_value
 from ..output.section_printer import SectionPrinter
 from ..views.application_columns import describe_outcome, format_optional
-from ..views.description import Description, build_document, read_description
+from ..views.description import LOST_EXECUTORS, Description, build_document, read_description
 
 EXAMPLES = """
 # Why was the second run slower?
@@ -84,6 +84,8 @@ def _print(both: list[Description], differences: list[tuple[str, object, object]
     printer.print_heading("Runs")
     columns = [_summarize(one) for one in both]
     printer.print_table(_TITLES, [(title, *(column[title] for column in columns)) for title in columns[0]])
+    if any(one.timeline.has_lost_executors for one in both):
+        printer.print_lines([LOST_EXECUTORS])
     printer.print_heading("Time in each state")
     times = [_measure_states(one) for one in both]
     states = dict.fromkeys(state for each in times for state in each)
@@ -120,8 +122,8 @@ def _summarize(one: Description) -> dict[str, str]:
         "Until it ran": format_optional(waited),
         "Attempts": str(summary.attempts),
         "Executors requested": str(summary.executors.wanted or ""),
-        "Executors at once": "" if timeline.has_lost_executors else str(most),
-        "Executors that failed": "" if timeline.has_lost_executors else str(failed),
+        "Executors at once": "not known" if timeline.has_lost_executors else str(most),
+        "Executors that failed": "not known" if timeline.has_lost_executors else str(failed),
         "Image": one.image,
     }
 

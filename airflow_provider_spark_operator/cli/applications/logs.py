@@ -1,19 +1,16 @@
 """`spark-operator logs`: print the logs of the driver or the executors of an application."""
 
 import asyncio
-import logging
-import sys
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Final
+from pathlib import Path
+from typing import Annotated, Final
 
 from ...core.dialects.dialect import dialect_of, read_progress
 from ...core.dialects.progress import Phase, StateEntry
 from ...core.kubernetes.json_object import JsonObject
-from ...core.log.line_levels import SparkLineFilter
 from ...core.report.attempts import list_attempts
 from ...core.report.executors import get_executor_number
 from ...core.states.states import ApplicationState
@@ -22,6 +19,7 @@ from ...follow.access.reference import ApplicationReference
 from ...follow.access.requests import read_present
 from ...follow.logs.attempt_logs import (
     PodLine,
+    find_driver_name,
     follow_drivers,
     follow_executors,
     merge_lines,
@@ -35,88 +33,15 @@ from ...kube.connection import ClusterAccess
 from ..base.ages import check_duration, parse_duration
 from ..base.errors import CommandError, print_note
 from ..base.exit_codes import ExitCode
+from ..base.local_home import find_pod_log
 from ..base.program_name import format_command
 from ..options.completers import complete_executors
 from ..options.declaration import Parameter
 from ..options.options import Context, DagId, Kubeconfig, Namespace, OptionalName, RunId, TaskId, require_text
 from ..options.task_filter import TaskFilter
-from ..output.output import open_console
-from ..output.terminal import report_hidden
+from ..output.log_printer import LogLevel, LogPrinter
 from ..views.application_end import print_continuation
 from .named_applications import run_with_application
-
-if TYPE_CHECKING:
-    from rich.console import Console
-
-
-class LogLevel(StrEnum):
-    """The lowest level of Spark's lines that are printed."""
-
-    ALL = "all"
-    INFO = "info"
-    WARNING = "warning"
-    ERROR = "error"
-
-
-_LEVELS: Final = {
-    LogLevel.ALL: logging.NOTSET,
-    LogLevel.INFO: logging.INFO,
-    LogLevel.WARNING: logging.WARNING,
-    LogLevel.ERROR: logging.ERROR,
-}
-_STYLES: Final = ("cyan", "green", "yellow", "magenta", "blue", "bright_cyan", "bright_green", "bright_magenta")
-
-
-class LogPrinter:
-    """Prints lines, with a colour for each pod on a terminal.
-
-    Args:
-        with_pod: Whether each line begins with the name of its pod.
-        is_live: Whether each line is written at once.
-        level: The lowest level of Spark's lines to print. By default, WARNING on a terminal; elsewhere, all lines.
-
-    Attributes:
-        has_read: Whether there was a line.
-    """
-
-    def __init__(self, *, with_pod: bool, is_live: bool, level: LogLevel | None = None) -> None:
-        self.has_read = False
-        self._hidden = 0
-        self._level = level or (LogLevel.WARNING if sys.stdout.isatty() else LogLevel.ALL)
-        self._filters: dict[str, SparkLineFilter] = {}
-        self._with_pod = with_pod
-        self._is_live = is_live
-        self._styles: dict[str, str] = {}
-        self._drivers = 0
-        self._console: Console | None = open_console() if with_pod and sys.stdout.isatty() else None
-
-    def announce(self, driver: str) -> None:
-        """Print the name of a driver that follows another one."""
-        self._drivers += 1
-        if self._drivers > 1:
-            print_note(f"another attempt begins with driver {driver}")
-
-    def print(self, line: PodLine) -> None:
-        """Print a line, unless Spark wrote it below the level. Lines without a pod were recorded, and are printed."""
-        self.has_read = True
-        chosen = self._filters.setdefault(line.pod, SparkLineFilter(_LEVELS[self._level]))
-        if line.pod and not chosen.shows(line.text):
-            self._hidden += 1
-            if self._is_live and self._hidden == 1:
-                print_note(f"hidden: log lines of Spark below level {self._level.upper()}; --level all shows them")
-            return
-        prefix = f"{line.pod} | " if self._with_pod else ""
-        if self._console is not None:
-            style = self._styles.setdefault(line.pod, _STYLES[len(self._styles) % len(_STYLES)])
-            self._console.print(prefix, style=style, end="", markup=False, soft_wrap=True)
-            prefix = ""
-        print(f"{prefix}{line.text}", flush=self._is_live)
-
-    def report_hidden(self) -> None:
-        """Print how many lines were hidden, unless a note at the first one said so."""
-        if not self._is_live:
-            report_hidden(self._hidden, self._level.upper(), "--level all")
-
 
 EXAMPLES = """
 # Print the driver's log so far
@@ -161,6 +86,7 @@ class _Query:
         follow: Whether to continue until the end.
         start: Where to start.
         level: See `LogPrinter`.
+        kubeconfig: The kubeconfig of the cluster. None for that of the environment.
     """
 
     executor: str | None
@@ -170,6 +96,7 @@ class _Query:
     follow: bool
     start: LogStart
     level: LogLevel | None
+    kubeconfig: str | None
 
     def chooses(self, pod: JsonObject) -> bool:
         """Return whether the log of an executor pod is wanted."""
@@ -238,7 +165,8 @@ def run(
     the program is always printed. A file or a pipe gets all lines. --tail counts the hidden lines, too.
 
     If the driver pod no longer exists, the last lines that the controller has recorded after a failure are printed. A
-    local cluster keeps the complete logs of all pods in the folder `logs` of its `--home`. With `--all-pods` or
+    local cluster keeps the complete logs of all pods in the folder `logs` of its `--home`, and this command names the
+    file. With `--all-pods` or
     `--executor all`, each line begins with the name of its pod. With -f and `--executor`, the command ends when the
     current driver ends, even if the application is then restarted.
 
@@ -249,7 +177,7 @@ def run(
     if previous and attempt is not None:
         raise CommandError("--previous and --attempt cannot be combined", ExitCode.INVALID)
     start = LogStart(datetime.now(UTC) - parse_duration(since) if since is not None else None, tail)
-    query = _Query(_ALL if all_pods else executor, not executor, attempt, previous, follow, start, level)
+    query = _Query(_ALL if all_pods else executor, not executor, attempt, previous, follow, start, level, kubeconfig)
     access = ClusterAccess(kubeconfig=kubeconfig, context=context, namespace=namespace)
     return run_with_application(
         access, name, TaskFilter(dag, task, run), lambda client, name: _print_logs(client, name, query)
@@ -332,9 +260,9 @@ async def _read(
     """
     driver = await read_driver_of_attempt(client, reference, resource, attempt)
     if driver is None and query.with_driver:
-        return _recall(reference, resource, attempt, query.start)
+        return _recall(reference, resource, attempt, query)
     if driver is None:
-        raise _build_missing(reference, resource, attempt)
+        raise _build_missing(reference, resource, attempt, query)
     if query.executor is None:
         return read_logs(client, [driver], query.start)
     present = await read_executors_of_driver(client, reference, driver)
@@ -359,16 +287,24 @@ _REFUSED: Final = ApplicationState.SCHEDULING_FAILURE
 
 
 async def _recall(
-    reference: ApplicationReference, resource: JsonObject, attempt: int, start: LogStart
+    reference: ApplicationReference, resource: JsonObject, attempt: int, query: _Query
 ) -> AsyncGenerator[PodLine, None]:
     """Yield the last lines of a deleted driver that the controller has recorded."""
     stop = _find_stop(resource, attempt)
     lines = stop.log_lines if stop is not None else ()
     if not lines:
-        raise _build_missing(reference, resource, attempt)
-    print_note("the driver pod was deleted; these are the last lines that the controller has recorded")
-    for line in lines if start.tail_lines is None else lines[len(lines) - min(start.tail_lines, len(lines)) :]:
+        raise _build_missing(reference, resource, attempt, query)
+    file = _find_file(reference, resource, attempt, query)
+    whole = f". The whole log is in {file}" if file else ""
+    print_note(f"the driver pod was deleted; these are the last lines that the controller has recorded{whole}")
+    most = len(lines) if query.start.tail_lines is None else min(query.start.tail_lines, len(lines))
+    for line in lines[len(lines) - most :]:
         yield PodLine("", line)
+
+
+def _find_file(reference: ApplicationReference, resource: JsonObject, attempt: int, query: _Query) -> Path | None:
+    name = find_driver_name(resource, attempt)
+    return find_pod_log(query.kubeconfig, reference.namespace, name) if name else None
 
 
 def _find_stop(resource: JsonObject, attempt: int) -> StateEntry | None:
@@ -377,14 +313,19 @@ def _find_stop(resource: JsonObject, attempt: int) -> StateEntry | None:
     return attempts.get(attempt + 1)
 
 
-def _build_missing(reference: ApplicationReference, resource: JsonObject, attempt: int) -> CommandError:
+def _build_missing(reference: ApplicationReference, resource: JsonObject, attempt: int, query: _Query) -> CommandError:
     """Explain why an attempt has no driver pod, and therefore no executors."""
     seen, stop = read_progress(resource), _find_stop(resource, attempt)
     if stop is not None and stop.apache_state == _REFUSED:
         reason = "none was created"
         advice = f"To see the cause, run {format_command('describe', reference.name, reference.namespace)}"
     elif attempt != seen.attempt or seen.phase is not Phase.WAITING:
-        reason, advice = "it was deleted", "To keep driver pods, submit with --keep-driver"
+        file = _find_file(reference, resource, attempt, query)
+        keep = "To keep driver pods, submit with --keep-driver"
+        place = (
+            f"Its log is in {file}" if query.with_driver else f"The logs of all pods are in {file and file.parents[2]}"
+        )
+        reason, advice = "it was deleted", place if file else keep
     elif dialect_of(resource.get("apiVersion")).is_suspended(resource):
         reason = "the application is suspended"
         advice = f"To start it, run {format_command('resume', reference.name, reference.namespace)}"

@@ -17,7 +17,8 @@ from ..base.ages import parse_duration
 from ..base.cluster_client import run_with_client
 from ..base.errors import CommandError, print_note
 from ..base.exit_codes import ExitCode
-from ..base.program_name import format_command, get_program_name
+from ..base.program_name import format_command
+from ..base.usage_errors import advise_on_copy
 from ..options.declaration import Parameter
 from ..options.options import ApplicationName, Context, Kubeconfig, Namespace
 from ..output.log_records import show_warnings
@@ -112,8 +113,7 @@ def _change(manifest: JsonObject, change: Callable[[JsonObject], JsonObject]) ->
     changed = change(manifest)
     if _identify(changed) != _identify(manifest):
         raise CommandError(
-            "--set: `restart` cannot change the kind, the name or the namespace of an application. "
-            f"To submit it under another name, use `{get_program_name()} status NAME -o yaml` and `submit --name`",
+            f"--set: `restart` cannot change the kind, the name or the namespace of an application. {advise_on_copy()}",
             ExitCode.INVALID,
         )
     return changed

@@ -36,7 +36,7 @@ from ..options.options import (
 )
 from ..options.task_filter import TaskFilter
 from ..output.output import clean_cell, format_value, open_console
-from ..views.description import Description, read_description
+from ..views.description import LOST_EXECUTORS, Description, read_description
 from .named_applications import run_with_application
 
 EXAMPLES = """
@@ -91,10 +91,7 @@ def run(
         else:
             _write(draw_timeline(timeline), svg)
         if timeline.has_lost_executors:
-            print_note(
-                "the executors are not known: no pod or Event shows them. Spark deletes the pods of its executors when "
-                "the application ends. Set spark.kubernetes.executor.podNamePrefix to find their Events"
-            )
+            print_note(f"the executors are not known: no pod or Event shows them. {LOST_EXECUTORS}")
         return report_failures(snapshot.refusals)
 
     access = ClusterAccess(kubeconfig=kubeconfig, context=context, namespace=namespace)

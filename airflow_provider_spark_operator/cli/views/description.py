@@ -5,7 +5,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from functools import cached_property
-from typing import Any
+from typing import Any, Final
 
 from ...core.dialects.dialect import dialect_of
 from ...core.kubernetes.json_object import JsonObject
@@ -23,6 +23,12 @@ from ...follow.narration.controllers import find_lost_controller
 from ...follow.narration.obstacles import describe_wait
 from ...kube.client import KubeClient
 from ..base.program_name import format_command
+
+LOST_EXECUTORS: Final = (
+    "Spark deletes the pods of its executors when the application ends. Set spark.kubernetes.executor.podNamePrefix to "
+    "find their Events"
+)
+"""Why the executors of an application that has ended are not known, and what to do before the next run."""
 
 
 @dataclass(frozen=True)

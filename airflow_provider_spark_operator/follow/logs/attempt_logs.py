@@ -55,9 +55,7 @@ async def read_driver_of_attempt(
     """
     if attempt >= read_progress(resource).attempt:
         return await read_driver_pod(client, reference)
-    dialect = dialect_of(reference.resource.api_version)
-    identifier = dialect.read_application_id(resource, attempt)
-    name = dialect.read_driver_pod_name(resource, identifier) if identifier else None
+    name = find_driver_name(resource, attempt)
     if name is None:
         return None
     with suppress(NotFound):
@@ -65,6 +63,13 @@ async def read_driver_of_attempt(
         owners = pod["metadata"].get("ownerReferences") or ()
         return pod if any(owner.get("uid") == reference.uid for owner in owners) else None
     return None
+
+
+def find_driver_name(resource: JsonObject, attempt: int) -> str | None:
+    """Return the name of the driver pod of one attempt, from 0; None if it is unknown."""
+    dialect = dialect_of(resource.get("apiVersion"))
+    identifier = dialect.read_application_id(resource, attempt)
+    return dialect.read_driver_pod_name(resource, identifier) if identifier else None
 
 
 async def read_executors_of_driver(

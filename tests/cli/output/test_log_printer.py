@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from airflow_provider_spark_operator.cli.applications.logs import LogLevel, LogPrinter
+from airflow_provider_spark_operator.cli.output.log_printer import LogLevel, LogPrinter
 from airflow_provider_spark_operator.follow.logs.attempt_logs import PodLine
 
 LINES = (PodLine("exec-1", "[bold]one[/bold]"), PodLine("exec-2", "two"), PodLine("exec-1", "three"))
