@@ -1,7 +1,8 @@
 """An application completes although its controller is killed, or its API fails, at any request."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+import io
+from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass
 
 import pytest
@@ -105,6 +106,22 @@ async def check(api: Api, story: Story) -> None:
         await api.wait_for_deletion()
 
 
+async def run_beside(story: Coroutine[None, None, None], controller: "asyncio.Future[None]") -> None:
+    """Run a story to its end; if it fails, show why: the controller's failure, or where every task waits."""
+    played = asyncio.ensure_future(story)
+    await asyncio.wait({played, controller}, return_when=asyncio.FIRST_COMPLETED)
+    if not played.done():
+        played.cancel()
+        controller.result()
+        raise AssertionError("the controller has ended before the application")
+    if (error := played.exception()) is not None:
+        waiting = io.StringIO()
+        for task in asyncio.all_tasks():
+            task.print_stack(file=waiting)
+        error.add_note(waiting.getvalue())
+        raise error
+
+
 async def play_once(
     client: KubeClient,
     namespace: str,
@@ -118,7 +135,7 @@ async def play_once(
         await api.submit(story.document)
         controller = asyncio.ensure_future(control(api, faulty))
         try:
-            await story.run(api)
+            await run_beside(story.run(api), controller)
         finally:
             controller.cancel()
             await asyncio.wait([controller])
