@@ -89,6 +89,22 @@ class LostController:
         )
 
 
+def describe_ending_namespace(namespace: str, lost: LostController | None) -> str:
+    """Describe a namespace that is being deleted, and that waits for an application.
+
+    Args:
+        namespace: The name of the namespace.
+        lost: The controller of the application, if it does not run.
+    """
+    sentence = f"the namespace {namespace} is being deleted, and waits until the controller removes the finalizer"
+    if lost is None:
+        return sentence
+    return (
+        f"{sentence}, but no process holds the Lease {lost.lease} of this controller. Start a controller for the "
+        "namespace with --lease OTHER-NAMESPACE/NAME, because nothing can be created in this one"
+    )
+
+
 def find_claim(resource: Mapping[str, object], now: datetime) -> LeaseReference | None:
     """Return the Lease of the controller that claimed a resource and still has to manage it; None if there is none.
 

@@ -18,10 +18,17 @@ from ...core.lifecycle.executor_obstacles import describe_executor_obstacle
 from ...core.log.driver_log import clean_sentence
 from ...core.verdict.executor_refusal import describe_refusal
 from ...core.verdict.holds import CLEAR_SUSPEND, find_held_application, find_ignored_queue, get_queue
-from ...core.verdict.obstacles import describe_driver_wait, find_missing_status, ignores_suspension, wants_suspension
+from ...core.verdict.obstacles import (
+    describe_driver_wait,
+    describe_ending_namespace,
+    find_missing_status,
+    ignores_suspension,
+    wants_suspension,
+)
 from ...kube.backoff import Backoff
 from ...kube.client import KubeClient
 from ...kube.errors import Forbidden, KubeError
+from ...kube.resources import NAMESPACES
 from ..access.pods import find_blocked_container, list_executors_of, read_driver_pod
 from ..access.reference import ApplicationReference
 from ..ending.evidence import read_log_end, read_warnings
@@ -101,7 +108,10 @@ async def describe_wait(
         KubeError: The API could not be reached.
     """
     now, seen = client.get_time(), read_progress(resource)
-    if lost := await find_lost_controller(client, resource):
+    lost = await find_lost_controller(client, resource)
+    if resource["metadata"].get("deletionTimestamp") and await _is_namespace_ending(client, reference.namespace):
+        return describe_ending_namespace(reference.namespace, lost)
+    if lost:
         return lost.describe(now)
     if hold := await read_hold(client, reference, find_held_application(seen, resource), resume):
         return hold.describe(now)
@@ -118,6 +128,12 @@ async def describe_wait(
     if why is None and driver is None and (missing := find_missing_status(resource, now)):
         why = missing.describe(now)
     return clean_sentence(why) if why else None
+
+
+async def _is_namespace_ending(client: KubeClient, namespace: str) -> bool:
+    with suppress(KubeError):  # the permission is often missing
+        return bool((await client.get(NAMESPACES, namespace, None))["metadata"].get("deletionTimestamp"))
+    return False
 
 
 async def _find_executor_wait(

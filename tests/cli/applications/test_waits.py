@@ -11,6 +11,8 @@ from airflow_provider_spark_operator.cli.base.exit_codes import ExitCode
 from airflow_provider_spark_operator.core.kubernetes.names import ANNOTATION_CLAIM
 from airflow_provider_spark_operator.core.verdict import obstacles
 from airflow_provider_spark_operator.kube.client import KubeClient
+from airflow_provider_spark_operator.kube.errors import Forbidden
+from airflow_provider_spark_operator.kube.resources import NAMESPACES, ResourceType
 from airflow_provider_spark_operator.reconcile.objects.lease import LeaseTerms, build_lease
 from airflow_provider_spark_operator.testing.applications import Application
 from airflow_provider_spark_operator.testing.spark_clusters import ScriptedSparkCluster
@@ -189,6 +191,40 @@ def test_verbs_name_a_controller_that_died(
     shown = " ".join(capsys.readouterr().err.split())
     assert f"SparkApplication jobs/pi: {sentence}" in shown
     assert f"(RunningHealthy: {sentence}" in shown
+
+
+@pytest.mark.parametrize("is_permitted", [True, False], ids=["permitted", "no permission"])
+def test_verbs_name_a_namespace_in_termination(
+    scripted_cluster: Cluster,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    is_permitted: bool,
+) -> None:
+    claim(scripted_cluster, None)
+    deletion = {"deletionTimestamp": "2026-01-01T00:00:00Z"}
+
+    def hold(old: dict[str, Any]) -> dict[str, Any]:
+        return {**old, "metadata": {**old["metadata"], "finalizers": ["spark.operator/finalizer"]}}
+
+    scripted_cluster.do(lambda: scripted_cluster.store.update(scripted_cluster.kind, NAMESPACE, "pi", hold))
+    scripted_cluster.do(lambda: scripted_cluster.store.delete(scripted_cluster.kind, NAMESPACE, "pi"))
+    monkeypatch.setattr(obstacles, "UNRECONCILED", timedelta(seconds=-5))
+    get = KubeClient.get
+
+    async def answer(client: KubeClient, resource: ResourceType, *names: Any, **options: Any) -> Any:
+        if resource != NAMESPACES:
+            return await get(client, resource, *names, **options)
+        if not is_permitted:
+            raise Forbidden(403, "Forbidden", "User a cannot get namespaces", "get", "namespaces", None)
+        return {"metadata": {"name": NAMESPACE, **deletion}}
+
+    monkeypatch.setattr(KubeClient, "get", answer)
+    ending = (
+        "Waiting: the namespace jobs is being deleted, and waits until the controller removes the finalizer, but no"
+    )
+    sentence = ending if is_permitted else "Waiting: the controller that manages it does not run"
+    assert sentence in read(capsys, "status", "pi")
+    assert sentence in " ".join(read(capsys, "describe", "pi").split())
 
 
 def test_verbs_name_no_controller_that_runs(

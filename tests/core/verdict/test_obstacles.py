@@ -16,6 +16,7 @@ from airflow_provider_spark_operator.core.states.reasons import SUSPENDED
 from airflow_provider_spark_operator.core.verdict.obstacles import (
     LostController,
     describe_driver_wait,
+    describe_ending_namespace,
     describe_pod_wait,
     find_claim,
     find_missing_status,
@@ -228,6 +229,8 @@ def test_controller_is_lost_if_no_process_holds_its_lease() -> None:
     assert judge_controller(LEASE, released, CREATED + timedelta(seconds=60)) == LostController(LEASE, CREATED)
     lost = judge_controller(LEASE, held, CREATED + timedelta(minutes=5))
     assert lost is not None
+    assert "no process holds the Lease jobs/controller" in describe_ending_namespace("jobs", lost)
+    assert "no process" not in describe_ending_namespace("jobs", None)
     assert "no process holds its Lease jobs/controller, last renewed 5 min ago. Start" in lost.describe(
         CREATED + timedelta(minutes=5)
     )
