@@ -24,7 +24,7 @@ LOCAL_KUBERNETES = Path(local_kubernetes.__file__).parent
 PURE_MODULES = {
     *("base64", "collections", "dataclasses", "datetime", "decimal", "difflib", "enum", "functools", "hashlib", "html"),
     *("copy", "ipaddress", "itertools", "json", "logging", "math", "posixpath", "re", "string", "typing"),
-    *("abc", "bisect", "urllib.parse"),
+    *("abc", "bisect", "urllib.parse", "zlib"),
 }
 MODELING_MODULES = {"pydantic", "pydantic_core"}
 # import-linter forbids the modules; classes and builtins that read the clock or a file need no forbidden import.

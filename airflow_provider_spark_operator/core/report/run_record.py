@@ -36,9 +36,14 @@ _STATES: Final = 3000
 _WAITS: Final = 3000
 _MARKS: Final = 2000
 _MISSING: Final = 1800
+LONGEST_TRIES: Final = 3000
+"""The bytes for the earlier tries of the task, which the task adds."""
+MAX_TEXT: Final = 300
+"""The greatest length of most texts, in bytes."""
+_RESERVED: Final = LONGEST_TRIES + 2 * MAX_TEXT
 _WORD: Final = 64
 _NAME: Final = 256
-_TEXT: Final = 300
+_TEXT: Final = MAX_TEXT
 _SENTENCE: Final = 1500
 _GIB: Final = 2**30
 
@@ -90,7 +95,7 @@ def build_record(
         ),
         "totals": _build_totals(timeline, totals, unread or {}),
     }
-    return record | _build_executors(timeline, LARGEST - measure(record))
+    return record | _build_executors(timeline, LARGEST - _RESERVED - measure(record))
 
 
 def _format(time: datetime | None) -> str | None:

@@ -17,6 +17,7 @@ from .attempts import Attempt, list_attempts
 from .drivers import add_drivers
 from .events import find_pod_names, select_events
 from .executors import select_pods
+from .observed_pods import Absence
 from .pod_spans import PodSpan, count_over_time, list_executor_spans
 from .resources import Resources, estimate_requests
 from .summary import ApplicationSummary, summarize
@@ -109,6 +110,7 @@ def build_timeline(
     *,
     all_pods: Sequence[KubernetesObject] | None = None,
     events: Collection[KubernetesObject] = (),
+    absences: Mapping[str, Absence] | None = None,
 ) -> Timeline:
     """Build the timeline of a live or finished application. Never raises on a malformed document.
 
@@ -117,6 +119,7 @@ def build_timeline(
         now: The current time, with an offset.
         all_pods: Pods, among them those of the application. None if they were not read.
         events: Events of the namespace. They describe executors whose pods no longer exist.
+        absences: The deletions of pods in `all_pods` that no longer exist, by their names.
     """
     dialect, summary = dialect_of(resource.get("apiVersion")), summarize(resource, now, all_pods, events)
     seen, known = summary.progress, all_pods or ()
@@ -124,7 +127,7 @@ def build_timeline(
     started = _find_driver_start(select_pods(resource, drivers, ROLE_DRIVER, seen.application_id))
     history = _replace_end(dialect.read_history(resource, started), dialect.read_progress(resource), seen)
     attempts = add_drivers(list_attempts(history, seen), resource, seen, drivers)
-    executors = _close(list_executor_spans(resource, seen, known, events), attempts)
+    executors = _close(list_executor_spans(resource, seen, known, events), attempts, absences or {})
     begins = [attempt.begin for attempt in attempts if attempt.begin]
     if attempts and attempts[0].number > 1 and summary.created:
         begins.append(summary.created)
@@ -178,13 +181,21 @@ def _find_driver_start(drivers: Iterable[KubernetesObject]) -> datetime | None:
     return max(times, default=None)
 
 
-def _close(spans: Iterable[PodSpan], attempts: Sequence[Attempt]) -> tuple[PodSpan, ...]:
-    """Return the executors, each of which ends at the latest with the driver of its attempt."""
+def _close(
+    spans: Iterable[PodSpan], attempts: Sequence[Attempt], absences: Mapping[str, Absence]
+) -> tuple[PodSpan, ...]:
+    """Return the executors, each of which ends at the latest with the driver of its attempt.
+
+    An executor that was deleted before ends when it was last seen.
+    """
     ends = sorted(attempt.end for attempt in attempts if attempt.is_over and attempt.end)
     closed = []
     for span in spans:
+        absence = absences.get(span.name)
         end = next((end for end in ends if span.begin and end >= span.begin), None)
-        if end is not None and span.end is None:
+        if absence is not None and span.end is None and (end is None or end > absence.missed):
+            closed.append(replace(span, state=ExecutorState.UNKNOWN, end=max(absence.seen, span.begin or absence.seen)))
+        elif end is not None and span.end is None:
             state = span.state if span.state is ExecutorState.FAILED else ExecutorState.ENDED
             closed.append(replace(span, state=state, end=end))
         else:

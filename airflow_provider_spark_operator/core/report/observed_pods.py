@@ -1,0 +1,124 @@
+"""The pods of an application as far as a process has seen them while it waits for the application.
+
+Spark deletes the pods of executors, so their times must be kept. A triggerer keeps them for each of thousands of tasks,
+so they are reduced to what a timeline needs, and compressed.
+"""
+
+import json
+import zlib
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Final
+
+from ..kubernetes import pods
+from ..kubernetes.json_object import JsonObject, KubernetesObject
+from ..kubernetes.names import LABEL_APPLICATION_SELECTOR, LABEL_EXECUTOR_ID, LABEL_ROLE
+from .record_values import change_texts
+
+MAX_PODS: Final = 1000
+"""The number of pods that are kept: the latest ones."""
+
+_LONGEST_TEXT: Final = 1000
+_METADATA: Final = ("name", "namespace", "uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds")
+_LABELS: Final = (LABEL_ROLE, LABEL_APPLICATION_SELECTOR, LABEL_EXECUTOR_ID)
+_SPEC: Final = ("nodeName", "overhead")
+_CONTAINER: Final = ("name", "resources", "restartPolicy")
+_STATUS: Final = ("phase", "reason", "conditions")
+_STATE: Final = ("name", "ready", "state")
+
+
+@dataclass(frozen=True)
+class Absence:
+    """The deletion of a pod, as far as it is known.
+
+    Attributes:
+        seen: When the pod was last seen.
+        missed: When it was first found to be deleted.
+    """
+
+    seen: datetime
+    missed: datetime
+
+
+@dataclass(frozen=True)
+class ObservedPods:
+    """The pods that were seen, and those of them that no longer exist.
+
+    Attributes:
+        packed: The pods, compressed.
+        seen: When the pods that still exist were last seen. None if no pods were seen.
+        absences: The deletions, by the names of the pods.
+    """
+
+    packed: bytes = b""
+    seen: datetime | None = None
+    absences: Mapping[str, Absence] = field(default_factory=dict)
+
+    def add(
+        self,
+        found: Iterable[KubernetesObject],
+        now: datetime,
+        *,
+        label: str,
+        is_complete: bool,
+        hide: Callable[[str], str] = str,
+    ) -> "ObservedPods":
+        """Return the pods after another observation.
+
+        Args:
+            found: The pods that were read. Those of the same uid replace earlier ones.
+            now: The time of the observation.
+            label: The label with the name of the application.
+            is_complete: Whether all pods of the application were read, so that the other ones were deleted.
+            hide: Removes secrets from texts.
+        """
+        known = {_identify(pod): pod for pod in self.unpack()}
+        kept = {
+            _identify(pod): change_texts(_reduce(pod, (label, *_LABELS)), lambda text: hide(text)[:_LONGEST_TEXT])
+            for pod in found
+        }
+        absences = dict(self.absences)
+        for uid, pod in known.items():
+            name = pods.get_text(pod["metadata"].get("name"))
+            if is_complete and uid not in kept and name not in absences:
+                absences[name] = Absence(self.seen or now, now)
+        latest = [*(known | kept).values()][-MAX_PODS:]
+        names = {pod["metadata"].get("name") for pod in latest}
+        packed = zlib.compress(json.dumps(latest, separators=(",", ":")).encode())
+        return ObservedPods(packed, now, {name: each for name, each in absences.items() if name in names})
+
+    def unpack(self) -> list[JsonObject]:
+        """Return the pods, also those that no longer exist."""
+        unpacked: list[JsonObject] = json.loads(zlib.decompress(self.packed)) if self.packed else []
+        return unpacked
+
+    def is_equal_to(self, other: "ObservedPods") -> bool:
+        """Return whether the other observation shows the same, apart from its time."""
+        return replace(self, seen=None) == replace(other, seen=None)
+
+
+def _identify(pod: KubernetesObject) -> str:
+    return pods.get_uid(pod) or pods.get_text(pods.get_object(pod.get("metadata")).get("name"))
+
+
+def _reduce(pod: KubernetesObject, labels: Iterable[str]) -> JsonObject:
+    """Return the parts of a pod that a timeline needs."""
+    metadata, spec, status = (pods.get_object(pod.get(part)) for part in ("metadata", "spec", "status"))
+    containers = {
+        key: [_select(entry, _CONTAINER) for entry in pods.list_objects(spec.get(key))]
+        for key in ("containers", "initContainers")
+    }
+    statuses = {
+        key: [_select(entry, _STATE) for entry in pods.list_objects(status.get(key))]
+        for key in ("containerStatuses", "initContainerStatuses")
+    }
+    return {
+        "metadata": _select(metadata, _METADATA) | {"labels": _select(pods.get_object(metadata.get("labels")), labels)},
+        "spec": _select(spec, _SPEC) | {key: entries for key, entries in containers.items() if entries},
+        "status": _select(status, _STATUS) | {key: entries for key, entries in statuses.items() if entries},
+    }
+
+
+def _select(values: Mapping[str, object], names: Iterable[str]) -> JsonObject:
+    return {name: values[name] for name in names if name in values}

@@ -1,0 +1,126 @@
+"""When the record of a run is stored while the application runs, and how a task completes it at its end."""
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from math import inf
+from typing import Final
+
+from ..kubernetes import pods
+from ..kubernetes.json_object import JsonObject, KubernetesObject
+from ..verdict.verdict import Outcome
+from .record_values import cut_text, drop_unknown, fit
+from .run_record import LONGEST_TRIES, MAX_TEXT
+
+WRITE_SECONDS: Final = 10.0
+"""The shortest time between two records of one task."""
+
+READ_SECONDS: Final = 60.0
+"""The shortest time between two lists of pods for the record of one task."""
+
+WRITES_PER_SECOND: Final = 20
+"""How many records one process stores per second at most."""
+
+MAX_TRIES: Final = 10
+"""How many earlier tries of a task are kept."""
+
+
+@dataclass
+class RecordingSchedule:
+    """When one record is stored, and when pods are read for it. Times are seconds of a monotonic clock."""
+
+    _has_change: bool = False
+    _written: float = -inf
+    _read: float = -inf
+
+    def note_change(self) -> None:
+        """Note that the record differs from the stored one."""
+        self._has_change = True
+
+    def note_read(self, now: float) -> None:
+        """Note that the pods were read, for the record or for another purpose."""
+        self._read = now
+
+    def note_write(self, now: float) -> None:
+        """Note that the record is about to be stored."""
+        self._has_change, self._written = False, now
+
+    def is_write_due(self, now: float) -> bool:
+        """Return whether to store the record now."""
+        return self._has_change and now >= self._written + WRITE_SECONDS
+
+    def is_read_due(self, now: float) -> bool:
+        """Return whether to read the pods of a running application now."""
+        return now >= self._read + READ_SECONDS
+
+    def find_next(self, now: float, *, is_running: bool) -> float:
+        """Return when to check again at the latest.
+
+        Args:
+            now: The time.
+            is_running: Whether the application runs, so that its pods are read.
+        """
+        read = max(self._read + READ_SECONDS, now + 1) if is_running else now + WRITE_SECONDS
+        return min(read, max(self._written + WRITE_SECONDS, now)) if self._has_change else read
+
+
+def close_record(record: KubernetesObject, sentence: str) -> JsonObject:
+    """Return the record of a run that its task no longer follows, and whose outcome is not known.
+
+    Args:
+        record: The latest record.
+        sentence: What happened.
+    """
+    verdict = {"outcome": str(Outcome.UNKNOWN), "sentence": cut_text(sentence, MAX_TEXT)}
+    return {key: value for key, value in record.items() if key != "waiting"} | {"live": False, "verdict": verdict}
+
+
+def summarize_try(record: KubernetesObject, try_number: int) -> JsonObject:
+    """Return what later tries record about a try.
+
+    Args:
+        record: The final record of the try.
+        try_number: The number of the try, from 1.
+    """
+    verdict, totals = pods.get_object(record.get("verdict")), pods.get_object(record.get("totals"))
+    sentence = cut_text(pods.get_text(verdict.get("sentence")), MAX_TEXT // 2)
+    judged = {key: verdict[key] for key in ("outcome", "failureKind", "reason") if key in verdict}
+    return drop_unknown(
+        {
+            "tryNumber": try_number,
+            "begin": record.get("begin"),
+            "end": record.get("end"),
+            "verdict": judged | ({"sentence": sentence} if sentence else {}),
+            "requested": totals.get("requested"),
+        }
+    )
+
+
+def add_tries(
+    record: KubernetesObject, tries: Collection[Mapping[str, object]], try_number: int, problem: str = ""
+) -> JsonObject:
+    """Return a record with the earlier tries of its task, and with the numbers of those that were not recorded.
+
+    Args:
+        record: The record of a try.
+        tries: The summaries of earlier tries, oldest first, see `summarize_try`.
+        try_number: The number of the try.
+        problem: Why earlier tries are not recorded. Empty if they are.
+    """
+    latest = fit(map(dict, reversed([*tries])), LONGEST_TRIES)[::-1]
+    missing = _list_unrecorded([each.get("tryNumber") for each in latest], try_number)
+    added: JsonObject = drop_unknown({"earlierTries": latest})
+    if missing:
+        why = problem or f"the record of {missing} was not stored, or is not kept any more"
+        added["missing"] = [
+            *pods.list_objects(record.get("missing")),
+            {"what": "earlierTries", "why": cut_text(why, MAX_TEXT)},
+        ]
+    return {**record, **added}
+
+
+def _list_unrecorded(recorded: Iterable[object], try_number: int) -> str:
+    known = {number for number in recorded if isinstance(number, int)}
+    unknown = [number for number in range(1, try_number) if number not in known]
+    if not unknown:
+        return ""
+    return f"try {unknown[0]}" if len(unknown) == 1 else f"{len(unknown)} earlier tries"

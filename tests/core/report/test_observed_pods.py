@@ -1,0 +1,129 @@
+"""The pods that a waiting process has seen: what is kept, and when a deleted executor ends."""
+
+from datetime import datetime
+from typing import Any
+
+import pytest
+
+from airflow_provider_spark_operator.core.dialects.progress import ExecutorState
+from airflow_provider_spark_operator.core.kubernetes.names import LABEL_APPLICATION_NAME, LABEL_ROLE
+from airflow_provider_spark_operator.core.report.observed_pods import MAX_PODS, ObservedPods
+from airflow_provider_spark_operator.core.report.timeline import build_timeline
+from airflow_provider_spark_operator.core.report.totals import compute_totals
+from tests.core.report.documents import at, build_application, build_spark_pod
+
+RUNNING = (("Submitted", 0), ("DriverRequested", 1), ("DriverStarted", 5), ("RunningHealthy", 7))
+SUCCEEDED = (*RUNNING, ("Succeeded", 100), ("ResourceReleased", 101))
+
+
+def add(known: ObservedPods, now: datetime, *found: dict[str, Any], is_complete: bool = True) -> ObservedPods:
+    return known.add(found, now, label=LABEL_APPLICATION_NAME, is_complete=is_complete)
+
+
+def build_large_pod(name: str) -> dict[str, Any]:
+    pod = build_spark_pod(name)
+    pod["metadata"] |= {"managedFields": [{"fieldsV1": {"f": {}}}], "annotations": {"a": "b"}}
+    pod["metadata"]["labels"]["team"] = "sales"
+    pod["spec"] |= {"nodeName": "node-1", "volumes": [{"name": "v"}]}
+    pod["spec"]["containers"][0] |= {"env": [{"name": "A", "value": "secret"}], "resources": {"requests": {"cpu": "2"}}}
+    pod["status"] |= {"podIP": "10.0.0.1"}
+    pod["status"]["containerStatuses"][0]["imageID"] = "sha256:1"
+    return pod
+
+
+def test_only_what_a_timeline_needs_is_kept() -> None:
+    (kept,) = add(ObservedPods(), at(10), build_large_pod("pi-exec-1")).unpack()
+    assert kept["metadata"]["labels"] == {
+        LABEL_APPLICATION_NAME: "pi",
+        LABEL_ROLE: "executor",
+        "spark-app-selector": "pi-0",
+    }
+    assert set(kept["metadata"]) == {"name", "namespace", "uid", "labels"}
+    assert kept["spec"] == {
+        "nodeName": "node-1",
+        "containers": [{"name": "spark-kubernetes-executor", "resources": {"requests": {"cpu": "2"}}}],
+    }
+    assert set(kept["status"]) == {"phase", "conditions", "containerStatuses"}
+    assert set(kept["status"]["containerStatuses"][0]) == {"name", "ready", "state"}
+
+
+def test_timeline_of_kept_pods_equals_that_of_the_pods() -> None:
+    document = build_application(*SUCCEEDED)
+    pods = [
+        build_spark_pod("pi-0-driver", role="driver", started=5, ended=100),
+        build_spark_pod("pi-exec-1", ended=60, exit_code=137, reason="OOMKilled"),
+        build_spark_pod("pi-exec-2", ended=90),
+        build_large_pod("pi-exec-3"),
+    ]
+    kept = add(ObservedPods(), at(100), *pods)
+    expected = build_timeline(document, at(200), all_pods=pods)
+    assert build_timeline(document, at(200), all_pods=kept.unpack(), absences=kept.absences) == expected
+
+
+@pytest.mark.parametrize(
+    ("states", "missed", "state", "end"),
+    [
+        (RUNNING, 80, ExecutorState.UNKNOWN, 40),
+        (SUCCEEDED, 80, ExecutorState.UNKNOWN, 40),
+        (SUCCEEDED, 102, ExecutorState.ENDED, 100),
+    ],
+    ids=["the application runs", "deleted before the end", "deleted with the end"],
+)
+def test_deleted_executor_ends_when_last_seen_unless_its_driver_ended_then(
+    states: tuple[tuple[str, float], ...], missed: float, state: ExecutorState, end: float
+) -> None:
+    pods = add(ObservedPods(), at(40), build_spark_pod("pi-exec-1"), build_spark_pod("pi-exec-2", started=None))
+    pods = add(pods, at(missed))
+    pods = add(pods, at(missed + 10))
+    timeline = build_timeline(build_application(*states), at(300), all_pods=pods.unpack(), absences=pods.absences)
+    first, second = timeline.executors
+    assert (first.state, first.end) == (state, at(end))
+    assert second.state is ExecutorState.UNKNOWN, "it never ran"
+    assert compute_totals(timeline).executors[state] >= 1
+
+
+def test_deleted_executor_that_started_after_it_was_seen_has_no_negative_duration() -> None:
+    """The clocks of nodes differ."""
+    pods = add(add(ObservedPods(), at(40), build_spark_pod("pi-exec-1", started=45)), at(60))
+    timeline = build_timeline(build_application(*RUNNING), at(300), all_pods=pods.unpack(), absences=pods.absences)
+    assert timeline.executors[0].end == timeline.executors[0].begin == at(45)
+
+
+def test_pods_that_were_read_alone_delete_no_others() -> None:
+    pods = add(ObservedPods(), at(10), build_spark_pod("pi-exec-1"))
+    pods = add(pods, at(20), build_spark_pod("pi-0-driver", role="driver"), is_complete=False)
+    assert [pod["metadata"]["name"] for pod in pods.unpack()] == ["pi-exec-1", "pi-0-driver"]
+    assert pods.absences == {}
+
+
+def test_same_observation_at_another_time_is_equal() -> None:
+    first = add(ObservedPods(), at(10), build_spark_pod("pi-exec-1"))
+    assert first.is_equal_to(add(first, at(70), build_spark_pod("pi-exec-1")))
+    assert not first.is_equal_to(add(first, at(70), build_spark_pod("pi-exec-1", ready=False)))
+    assert not first.is_equal_to(add(first, at(70)))
+
+
+def test_pod_without_uid_replaces_the_one_of_its_name() -> None:
+    pod = build_spark_pod("pi-exec-1")
+    del pod["metadata"]["uid"]
+    assert len(add(add(ObservedPods(), at(10), pod), at(20), pod).unpack()) == 1
+
+
+def test_number_of_pods_is_limited_to_the_latest() -> None:
+    pods = ObservedPods()
+    for start in range(0, MAX_PODS + 100, 550):
+        pods = add(pods, at(start), *(build_spark_pod(f"pi-exec-{start + each}") for each in range(550)))
+    names = [pod["metadata"]["name"] for pod in pods.unpack()]
+    assert (len(names), names[-1]) == (MAX_PODS, "pi-exec-1099")
+    assert set(pods.absences) <= set(names)
+    assert len(pods.packed) < 64 * 1024
+
+
+def test_secrets_are_removed_before_texts_are_cut() -> None:
+    pod = build_spark_pod("pi-exec-1", ended=20, exit_code=1)
+    pod["status"]["containerStatuses"][0]["state"]["terminated"]["message"] = "x" * 995 + "topsecret"
+    pods = ObservedPods().add(
+        [pod], at(10), label="l", is_complete=True, hide=lambda text: text.replace("topsecret", "***")
+    )
+    (kept,) = pods.unpack()
+    assert kept["status"]["containerStatuses"][0]["state"]["terminated"]["message"] == "x" * 995 + "***"

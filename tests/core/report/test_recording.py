@@ -1,0 +1,120 @@
+"""When the record of a run is stored, and what the task adds to it at its end."""
+
+import json
+from typing import Any
+
+import pytest
+
+from airflow_provider_spark_operator.core.report.recording import (
+    MAX_TRIES,
+    READ_SECONDS,
+    WRITE_SECONDS,
+    RecordingSchedule,
+    add_tries,
+    close_record,
+    summarize_try,
+)
+from airflow_provider_spark_operator.core.report.run_record import LARGEST, build_record
+from airflow_provider_spark_operator.core.report.timeline import build_timeline
+from tests.core.report.documents import at, build_application, build_spark_pod
+from tests.core.report.record_schema import VALIDATOR
+
+RUNNING = (("Submitted", 0), ("DriverRequested", 1), ("DriverStarted", 5), ("RunningHealthy", 7))
+FAILED = (*RUNNING, ("Failed", 60), ("ResourceReleased", 61))
+
+
+def build(*moves: tuple[str, float], executors: int = 0, **known: Any) -> dict[str, Any]:
+    pods = [build_spark_pod(f"pi-exec-{number}") for number in range(executors)]
+    return build_record(build_timeline(build_application(*moves), at(90), all_pods=pods), **known)
+
+
+def test_first_change_is_stored_at_once_and_the_next_one_ten_seconds_later() -> None:
+    schedule = RecordingSchedule()
+    assert not schedule.is_write_due(0), "there is nothing to store"
+    schedule.note_change()
+    assert schedule.is_write_due(0)
+    schedule.note_write(0)
+    schedule.note_read(0)
+    assert not schedule.is_write_due(WRITE_SECONDS)
+    schedule.note_change()
+    assert not schedule.is_write_due(WRITE_SECONDS - 1)
+    assert schedule.find_next(1, is_running=True) == WRITE_SECONDS
+    assert schedule.is_write_due(WRITE_SECONDS)
+
+
+def test_number_of_writes_in_an_hour_of_constant_changes() -> None:
+    schedule, writes = RecordingSchedule(), 0
+    for second in range(3600):
+        schedule.note_change()
+        if schedule.is_write_due(second):
+            schedule.note_write(second)
+            writes += 1
+    assert writes == 3600 / WRITE_SECONDS
+
+
+def test_pods_are_read_once_a_minute_even_if_another_part_reads_them() -> None:
+    schedule = RecordingSchedule()
+    assert schedule.is_read_due(0)
+    schedule.note_read(0)
+    assert schedule.find_next(1, is_running=True) == READ_SECONDS
+    assert not schedule.is_read_due(READ_SECONDS - 1)
+    assert schedule.find_next(READ_SECONDS + 5, is_running=True) == READ_SECONDS + 6, "a read that is due takes time"
+    assert schedule.is_read_due(READ_SECONDS)
+
+
+def test_application_that_does_not_run_is_checked_without_reads() -> None:
+    schedule = RecordingSchedule()
+    schedule.note_change()
+    schedule.note_write(100)
+    assert schedule.find_next(100, is_running=False) == 100 + WRITE_SECONDS
+
+
+def test_closed_record_has_an_unknown_outcome_and_its_sentence() -> None:
+    record = close_record(build(*RUNNING, waiting="an executor waits"), "timed out with password=hunter2")
+    VALIDATOR.validate(record)
+    assert (record["live"], "waiting" in record) == (False, False)
+    assert record["verdict"] == {"outcome": "Unknown", "sentence": "timed out with password=(redacted)"}
+    assert record["attempts"], "the rest stays"
+
+
+def test_earlier_tries_are_added_with_their_verdicts_and_totals() -> None:
+    first = summarize_try(build(*FAILED), 1)
+    record = add_tries(build(*RUNNING), [first], 2)
+    VALIDATOR.validate(record)
+    (earlier,) = record["earlierTries"]
+    assert earlier["tryNumber"] == 1
+    assert earlier["verdict"]["outcome"] == "Failed"
+    assert earlier["requested"]["driver"]["coreHours"] > 0
+    assert not [each for each in record.get("missing", ()) if each["what"] == "earlierTries"]
+
+
+@pytest.mark.parametrize(
+    ("tries", "number", "problem", "why"),
+    [
+        ((), 2, "", "the record of try 1 was not stored, or is not kept any more"),
+        ((1,), 4, "", "the record of 2 earlier tries was not stored, or is not kept any more"),
+        ((), 2, "this Airflow keeps none", "this Airflow keeps none"),
+    ],
+)
+def test_tries_that_were_not_recorded_are_named(tries: tuple[int, ...], number: int, problem: str, why: str) -> None:
+    record = add_tries(build(*RUNNING), [{"tryNumber": each} for each in tries], number, problem)
+    assert record["missing"][-1] == {"what": "earlierTries", "why": why}
+    VALIDATOR.validate(record)
+
+
+def test_first_try_has_no_earlier_ones() -> None:
+    record = build(*RUNNING)
+    assert add_tries(record, (), 1) == record
+
+
+def test_full_record_has_room_for_the_tries() -> None:
+    record = build(*FAILED, executors=400, unread={"pods": "é" * 500})
+    earlier = [
+        summarize_try(close_record(record, f"{'é' * 1000}"), number) | {"begin": "2026-01-01T00:00:00Z"}
+        for number in range(1, MAX_TRIES + 1)
+    ]
+    full = add_tries(close_record(record, "é" * 1000), earlier, MAX_TRIES + 1, "é" * 1000)
+    assert len(json.dumps(full)) <= LARGEST
+    assert len(full["executors"]) > 20
+    assert full["earlierTries"][-1]["tryNumber"] == MAX_TRIES
+    VALIDATOR.validate(full)
