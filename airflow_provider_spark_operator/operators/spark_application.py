@@ -68,7 +68,7 @@ class SparkApplicationOperator(BaseOperator):
 
     If an earlier try of the same task left its application running, the task adopts that application instead of
     submitting another one. The XComs of the task are the name of the application (the return value), `namespace`,
-    `uid`, `application_id`, `state`, `attempts` and `seconds_per_state`.
+    `uid`, `application_id`, `state`, `attempts`, `seconds_per_state` and `spark_run`, the record of the run.
 
     Paths of files: a path without a scheme is a local file, absolute or relative to the folder of the DAG. The task
     ships it to the driver. A `local://` URL is a file in the image. The driver reads any other URL itself.

@@ -7,7 +7,7 @@ import logging
 from collections.abc import Mapping
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from airflow.sdk import Context
 
@@ -34,13 +34,15 @@ from ..links.url import push_links, push_xcoms
 from ..triggers.event import ApplicationEvent, EventKind
 from ..triggers.lifecycle import DEFERRAL_SLACK
 from ..triggers.spark_application import SparkApplicationTrigger
-from . import lost_failure, requests, results, tries
+from . import lost_failure, requests, results, run_record, tries
 from .application_task import ApplicationTask
 from .kill import TRIGGER_FAILED, TaskTry, begin_try, cancel_timed_out, give_up, is_deferral_of_earlier_try
 from .retries import is_retried
 from .source import list_folders
 
 logger = logging.getLogger(__name__)
+
+_Error = TypeVar("_Error", bound=Exception | None)
 
 
 class Program(Protocol):
@@ -136,8 +138,9 @@ class ApplicationRun:
         if is_deferral_of_earlier_try(task_try):
             return None
         if not isinstance(error, TaskDeferralTimeout):
-            return self._give_up(task_try, f"could not follow the application any longer, {TRIGGER_FAILED}")
-        return self._cancel_timed_out(task_try, task_try.describe_timeout())
+            sentence = f"could not follow the application any longer, {TRIGGER_FAILED}"
+            return self._record(None, self._give_up(task_try, sentence))
+        return self._record(None, self._cancel_timed_out(task_try, task_try.describe_timeout()))
 
     def stop(self) -> None:
         """Delete the application if a user has stopped the task. Runs in a signal handler and never raises."""
@@ -169,7 +172,8 @@ class ApplicationRun:
                 event = loop.run(trigger.wait(task_try.access))
         except AirflowTaskTimeout as error:
             sentence = trigger.timeout_sentence if trigger is not None else "the application was not submitted"
-            raise self._cancel_timed_out(task_try, sentence) from error
+            record = trigger.build_record() if trigger is not None else None
+            raise self._record(record, self._cancel_timed_out(task_try, sentence)) from error
         return self._conclude(task_try, event)
 
     def _waits_in_triggerer(self) -> bool:
@@ -287,6 +291,7 @@ class ApplicationRun:
             delete_on_kill=self._task.delete_on_kill,
             driver_log=self._task.get_logs and (self._task.driver_log_level or True),
             secret_places=requests.find_secret_places(submission, composed),
+            record=self._task.do_xcom_push,
         )
 
     def _conclude(self, task_try: TaskTry, event: ApplicationEvent) -> Any:
@@ -297,12 +302,13 @@ class ApplicationRun:
             event, document, self._parameters, task.kubernetes_conn_id
         )
         if event.kind is EventKind.TIMED_OUT:
-            raise self._cancel_timed_out(task_try, event.sentence)
+            raise self._record(event.record, self._cancel_timed_out(task_try, event.sentence))
         if event.kind is EventKind.LOST:
-            raise self._give_up(task_try, event.sentence)
+            raise self._record(event.record, self._give_up(task_try, event.sentence))
         if event.kind is EventKind.ENDED:
             self._push(**results.build_xcoms(event))
         error = results.build_error(event, get_backoff(document, event.failure_kind), task.retry_policy)
+        self._record(event.record, None if event.kind is EventKind.ENDED else error)
         if error is None:
             results.record_on_assets(self._context, task.outlets, event)
             logger.info("%s", event.sentence)
@@ -324,6 +330,12 @@ class ApplicationRun:
 
     def _is_retried(self, error: BaseException) -> bool:
         return is_retried(error, self._task.retry_policy, self._context)
+
+    def _record(self, record: Mapping[str, Any] | None, error: _Error) -> _Error:
+        """Store the record of the run, and return the failure. None if the record shows the end of the application."""
+        if self._task.do_xcom_push:
+            run_record.store_final_record(self._context, record, None if error is None else str(error))
+        return error
 
     def _push(self, **values: object) -> None:
         if self._task.do_xcom_push:

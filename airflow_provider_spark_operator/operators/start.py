@@ -90,6 +90,7 @@ def build_start_arguments(task: ApplicationTask, parameters: Parameters) -> Star
             "delete_on_kill": task.delete_on_kill,
             "driver_log": task.get_logs and (task.driver_log_level or True),
             "if_exists": task.if_exists,
+            "record": task.do_xcom_push,
         },
     )
 

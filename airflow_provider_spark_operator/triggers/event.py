@@ -67,6 +67,7 @@ class ApplicationEvent:
         driver_pod: Name of the driver pod of the last attempt. Empty if it is unknown.
         own_ui: URL of the Spark UI at the application's own ingress or HTTP route. Empty if it has none.
         try_number: Number of the try of the task for which the trigger waited. None if it is unknown.
+        record: The record of the run, see docs/reference/run-record.md. None if the run is not recorded.
     """
 
     kind: EventKind
@@ -90,6 +91,7 @@ class ApplicationEvent:
     driver_message: str | None = None
     had_driver: bool = True
     try_number: int | None = None
+    record: Mapping[str, Any] | None = None
 
     def to_payload(self) -> dict[str, Any]:
         """Return the event as JSON values, for `TriggerEvent`."""

@@ -25,6 +25,11 @@ class ResourceSecrets:
         self._places = places
         self._redaction = Redaction()
 
+    @property
+    def exist(self) -> bool:
+        """Whether the resource contains secrets."""
+        return bool(self._places)
+
     async def learn(self, hub: WatchHub, reference: ApplicationReference) -> None:
         """Read the values of the secrets from the resource.
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from airflow.triggers.base import BaseTrigger, TriggerEvent
 
+from ..core.kubernetes.json_object import JsonObject
 from ..core.kubernetes.names import DEFAULT_API_VERSION
 from .event import ApplicationEvent
 from .lifecycle import FORMAT_VERSION, Lifecycle
@@ -40,6 +41,8 @@ class SparkApplicationTrigger(BaseTrigger):
             the trigger reports an error instead of looking for the application in the default cluster.
         secret_places: Where the application contains secrets, as the operators of this package write it. The trigger
             masks the values at these places in the log of the task and in the event.
+        record: Whether to store the record of the run as the XCom `spark_run` of the task that `stamp` describes. The
+            default is False.
         version: Version of the format of these arguments. Leave it out.
         **later: Arguments that a later release added. They are ignored.
     """
@@ -57,6 +60,7 @@ class SparkApplicationTrigger(BaseTrigger):
         driver_log: bool | str = True,
         connection_required: bool = False,
         secret_places: Sequence[Any] = (),
+        record: bool = False,
         version: int = FORMAT_VERSION,
         **later: Any,
     ) -> None:
@@ -72,6 +76,7 @@ class SparkApplicationTrigger(BaseTrigger):
         self.driver_log = driver_log
         self.connection_required = connection_required
         self.secret_places = list(secret_places)
+        self.record = record
         self.version = version
         self._lifecycle = Lifecycle(self, later)
 
@@ -97,6 +102,11 @@ class SparkApplicationTrigger(BaseTrigger):
         """The sentence for a task that timed out: the application, its state, and what it waits for."""
         return self._watch.timeout_sentence
 
+    def build_record(self) -> JsonObject | None:
+        """Return the record of the run as of now. None if the run is not recorded, or if nothing is known about it."""
+        recorder = self._watch.recorder
+        return recorder.build() if recorder is not None else None
+
     async def on_kill(self) -> None:
         """Delete the application if a user has stopped the task, and if this try still owns the application."""
         if self.delete_on_kill and self.stamp is not None:
@@ -121,6 +131,7 @@ class SparkApplicationTrigger(BaseTrigger):
             deadline=self.deadline,
             driver_log=self.driver_log,
             secret_places=self.secret_places,
+            record=self.record,
         )
 
 

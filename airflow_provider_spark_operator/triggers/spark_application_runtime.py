@@ -7,6 +7,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 from asgiref.sync import sync_to_async
@@ -22,6 +23,7 @@ from ..follow.access.versions import choose_served_version
 from ..follow.logs.logs import LogPosition
 from ..follow.narration.narrator import Narration
 from ..follow.narration.obstacles import WaitState
+from ..follow.recording.recorder import RunRecorder
 from ..follow.submission.cancel import CancelOutcome, cancel, cancel_run, describe_outcome
 from ..follow.submission.stamp import TaskStamp, owner_of
 from ..follow.watching.shared_watch import share_hub
@@ -48,6 +50,7 @@ from .links import ShowLinks, build_link_storage
 from .outage_memory import remember_outages
 from .outcome import build_event
 from .resource_secrets import ResourceSecrets
+from .run_record import build_store
 from .task_instance import Fate, read_fate
 
 logger = logging.getLogger(__name__)
@@ -65,6 +68,7 @@ def build_application_watch(
     deadline: str | None,
     driver_log: bool | str,
     secret_places: Sequence[SecretPlace],
+    record: bool,
 ) -> "ApplicationWatch":
     """Return the wait that the stored arguments of a `SparkApplicationTrigger` describe."""
     return ApplicationWatch(
@@ -75,6 +79,7 @@ def build_application_watch(
         deadline=deadline,
         driver_log=driver_log,
         secrets=ResourceSecrets(secret_places),
+        is_recorded=record,
     )
 
 
@@ -113,6 +118,7 @@ class ApplicationWatch:
         driver_log: Whether the log of the driver is added to the log of the task, or the lowest level of Spark's lines.
         situation: The state of the application and what it waits for, as far as they are known.
         secrets: The secrets of the application, which are masked in the log of the task and in the event.
+        is_recorded: Whether the record of the run is stored as an XCom of the task.
     """
 
     reference: ApplicationReference
@@ -123,6 +129,15 @@ class ApplicationWatch:
     driver_log: bool | str = True
     situation: WaitState = field(default_factory=WaitState)
     secrets: ResourceSecrets = field(default_factory=ResourceSecrets)
+    is_recorded: bool = False
+
+    @cached_property
+    def recorder(self) -> RunRecorder | None:
+        """Keeps the record of the run. None if it is not recorded."""
+        if self.stamp is None or not self.is_recorded:
+            return None
+        hide = self.secrets.hide if self.secrets.exist else None
+        return RunRecorder(self.reference, build_store(self.stamp), hide, lambda: self.situation.cause)
 
     async def run(self) -> ApplicationEvent:
         """Read the connection and wait."""
@@ -145,7 +160,13 @@ class ApplicationWatch:
         driver_log = read_driver_log_options(reader, LogPosition()) if self.driver_log else None
         lowest = self.driver_log if isinstance(self.driver_log, str) else "DEBUG"
         sink = TaskLog(self.reference, self.secrets.protect(logger), lowest)
-        return self.secrets.redact(await self._wait(access, Narration(sink, driver_log, self.situation)))
+        narration = Narration(sink, driver_log, self.situation, recorder=self.recorder)
+        try:
+            event = self.secrets.redact(await self._wait(access, narration))
+            return replace(event, record=await self.recorder.close()) if self.recorder else event
+        finally:
+            if self.recorder is not None:
+                await self.recorder.stop()
 
     async def _wait(self, access: ClusterAccess, narration: Narration) -> ApplicationEvent:
         subject = str(self.reference)

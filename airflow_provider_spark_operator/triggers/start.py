@@ -35,6 +35,7 @@ class SparkApplicationStartTrigger(BaseTrigger):
             adds it without Spark's own lines below this level.
         if_exists: What to do if an application of another run of the task has the same name: "replace_ended" (the
             default) or "fail". See `SparkApplicationOperator`.
+        record: Whether to store the record of the run as the XCom `spark_run` of the task. The default is False.
         version: Version of the format of these arguments. Leave it out.
         **later: Arguments that a later release added. They are ignored.
     """
@@ -48,6 +49,7 @@ class SparkApplicationStartTrigger(BaseTrigger):
         delete_on_kill: bool = True,
         driver_log: bool | str = True,
         if_exists: str = "replace_ended",
+        record: bool = False,
         version: int = FORMAT_VERSION,
         **later: Any,
     ) -> None:
@@ -59,6 +61,7 @@ class SparkApplicationStartTrigger(BaseTrigger):
         self.delete_on_kill = delete_on_kill
         self.driver_log = driver_log
         self.if_exists = if_exists
+        self.record = record
         self.version = version
         self._lifecycle = Lifecycle(self, later)
 
@@ -98,5 +101,6 @@ class SparkApplicationStartTrigger(BaseTrigger):
             kubernetes_conn_id=self.kubernetes_conn_id,
             driver_log=self.driver_log,
             if_exists=self.if_exists,
+            record=self.record,
             task_instance=self.task_instance,  # type: ignore[arg-type]
         )

@@ -52,6 +52,7 @@ class SubmissionWatch:
         kubernetes_conn_id: The connection. If None, the default cluster is used.
         driver_log: Whether the log of the driver is added to the log of the task, or the lowest level of Spark's lines.
         if_exists: A value of `core.parameters.arguments.IfExists`.
+        record: Whether the record of the run is stored as an XCom of the task.
         task_instance: The task instance.
     """
 
@@ -63,6 +64,7 @@ class SubmissionWatch:
         kubernetes_conn_id: str | None,
         driver_log: bool | str,
         if_exists: str,
+        record: bool,
         task_instance: RuntimeTaskInstanceProtocol,
     ) -> None:
         given = {key: value for key, value in {"name": name, "namespace": namespace}.items() if value}
@@ -73,6 +75,7 @@ class SubmissionWatch:
         self._kubernetes_conn_id = kubernetes_conn_id
         self._driver_log = driver_log
         self._if_exists = if_exists
+        self._record = record
         self._task_instance = task_instance
         self._submitting: asyncio.Task[Submission] | None = None
         self._is_sending = False
@@ -99,7 +102,11 @@ class SubmissionWatch:
             return self._build_event(EventKind.UNSUBMITTED, f"could not submit the application: {error}")
         secrets = ResourceSecrets(find_secret_places(submission.resource, mask_secrets))
         watch = ApplicationWatch(
-            submission.reference, stamp=self._build_stamp(), driver_log=self._driver_log, secrets=secrets
+            submission.reference,
+            stamp=self._build_stamp(),
+            driver_log=self._driver_log,
+            secrets=secrets,
+            is_recorded=self._record,
         )
         return await watch.wait(access, resumable=True)
 

@@ -14,6 +14,7 @@ from sqlalchemy import select
 
 from airflow_provider_spark_operator.testing.applications import Application
 from tests.cluster import Cluster, fail, succeed
+from tests.core.report.record_schema import VALIDATOR
 
 pytestmark = [
     pytest.mark.airflow,
@@ -223,3 +224,29 @@ def test_example_has_the_documented_states(cluster: Cluster, run_dag: RunDag, ex
     volumes = failing["spec"]["driverSpec"]["podTemplateSpec"]["spec"]["volumes"]
     assert volumes[0]["configMap"]["name"] == config_map["name"]
     assert "{{" not in config_map["name"]
+
+
+RECORD_DAG_FILE = """
+from airflow.sdk import DAG
+from airflow_provider_spark_operator.operators.spark_application import SparkApplicationOperator
+
+with DAG("record", schedule=None) as dag:
+    SparkApplicationOperator.partial(
+        task_id="report", py_file="local:///opt/job.py", spark_version="4.3.0", kubernetes_conn_id="spark",
+        deferrable={deferrable},
+    ).expand(arguments=[["one"], ["two"]])
+"""
+
+
+@pytest.mark.parametrize("deferrable", [False, True])
+def test_record_of_each_mapped_task_is_an_xcom(
+    cluster: Cluster, run_dag: RunDag, deferrable: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    dag_run = run_dag(RECORD_DAG_FILE.format(deferrable=deferrable), "record")
+    for task in dag_run.get_task_instances():
+        found = task.xcom_pull(task_ids="report", key="spark_run", map_indexes=task.map_index)
+        record = next(iter(found)) if isinstance(found, list) else found
+        VALIDATOR.validate(record)
+        assert (record["live"], record["verdict"]["outcome"]) == (False, "Succeeded")
+        assert record["application"]["task"]["mapIndex"] == str(task.map_index)
+    assert "could not store" not in caplog.text

@@ -70,9 +70,7 @@ class Description:
     @property
     def cause(self) -> str:
         """The cause in the log of the driver, with the line of the program; empty if there is none."""
-        if self.evidence is None or not self.verdict.has_cause_in_log:
-            return ""
-        return redact(self.evidence.cause or "")
+        return self.evidence.find_cause(self.verdict) if self.evidence else ""
 
     @property
     def image(self) -> str:

@@ -2,10 +2,10 @@
 
 import asyncio
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 from ...core.dialects.dialect import dialect_of
 from ...core.kubernetes.json_object import JsonObject
@@ -20,6 +20,13 @@ from ...kube.resources import PODS
 from .errors import DeletionStuck
 from .reference import ApplicationReference
 from .requests import wait_until_deleted
+
+Observe: TypeAlias = Callable[[list[JsonObject]], Awaitable[None]]
+"""Receives pods that were read."""
+
+
+async def _ignore(pods: list[JsonObject]) -> None:
+    """Receive pods for which there is no use."""
 
 
 @dataclass(frozen=True)
@@ -54,8 +61,7 @@ async def read_driver_pod(client: KubeClient, reference: ApplicationReference) -
     Raises:
         KubeError: The pods could not be listed.
     """
-    own = await list_driver_pods(client, reference)
-    return max(own, key=lambda pod: str(pod["metadata"].get("creationTimestamp", "")), default=None)
+    return _choose_latest(await list_driver_pods(client, reference))
 
 
 async def list_driver_pods(
@@ -75,8 +81,7 @@ async def list_driver_pods(
     if name is not None and all(pod["metadata"]["name"] != name for pod in pods):
         with suppress(NotFound):
             pods.append(await client.get(PODS, name, reference.namespace))
-    unowned = not dialect_of(reference.resource.api_version).owned_driver
-    return [pod for pod in pods if _is_owned_by(pod, reference.uid) or (unowned and not _owners_of(pod))]
+    return [pod for pod in pods if _is_own_driver(pod, reference)]
 
 
 async def wait_until_gone(client: KubeClient, reference: ApplicationReference, seconds: float) -> None:
@@ -95,14 +100,35 @@ async def wait_until_gone(client: KubeClient, reference: ApplicationReference, s
         await asyncio.sleep(backoff.next())
 
 
-async def list_executor_pods(client: KubeClient, reference: ApplicationReference) -> list[JsonObject]:
-    """List the executor pods of the application's driver.
+async def list_application_pods(client: KubeClient, reference: ApplicationReference) -> list[JsonObject]:
+    """List the driver and executor pods of an application, of all its attempts.
 
     Raises:
         KubeError: The pods could not be listed.
     """
-    driver = await read_driver_pod(client, reference)
-    return [] if driver is None else await list_executors_of(client, reference, driver)
+    label = dialect_of(reference.resource.api_version).application_label
+    return (await client.list(PODS, reference.namespace, label_selector=f"{label}={reference.name}")).items
+
+
+async def list_executor_pods(
+    client: KubeClient, reference: ApplicationReference, observe: Observe = _ignore
+) -> list[JsonObject]:
+    """List the executor pods of the application's driver.
+
+    Args:
+        client: The client of the cluster.
+        reference: The application.
+        observe: Receives all pods of the application.
+
+    Raises:
+        KubeError: The pods could not be listed.
+    """
+    pods = await list_application_pods(client, reference)
+    await observe(pods)
+    driver = _choose_latest(pod for pod in pods if _has_role(pod, ROLE_DRIVER) and _is_own_driver(pod, reference))
+    if driver is None:
+        return []
+    return [pod for pod in pods if _has_role(pod, ROLE_EXECUTOR) and _is_owned_by(pod, driver["metadata"]["uid"])]
 
 
 async def list_executors_of(
@@ -164,6 +190,19 @@ async def _list_pods(client: KubeClient, reference: ApplicationReference, role: 
     label = dialect_of(reference.resource.api_version).application_label
     selector = f"{label}={reference.name},{LABEL_ROLE}={role}"
     return (await client.list(PODS, reference.namespace, label_selector=selector)).items
+
+
+def _choose_latest(pods: Iterable[JsonObject]) -> JsonObject | None:
+    return max(pods, key=lambda pod: str(pod["metadata"].get("creationTimestamp", "")), default=None)
+
+
+def _has_role(pod: Mapping[str, Any], role: str) -> bool:
+    return (pod["metadata"].get("labels") or {}).get(LABEL_ROLE) == role
+
+
+def _is_own_driver(pod: Mapping[str, Any], reference: ApplicationReference) -> bool:
+    may_be_unowned = not dialect_of(reference.resource.api_version).owned_driver
+    return _is_owned_by(pod, reference.uid) or (may_be_unowned and not _owners_of(pod))
 
 
 def _is_owned_by(pod: Mapping[str, Any], uid: str) -> bool:

@@ -5,15 +5,16 @@ from collections.abc import Coroutine
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from ...core.dialects.dialect import dialect_of, read_progress
+from ...core.dialects.dialect import read_progress
 from ...core.dialects.progress import Progress
 from ...core.kubernetes.json_object import JsonObject
 from ...core.report.events import find_pod_names, select_events
 from ...kube.client import KubeClient
 from ...kube.errors import Forbidden
-from ...kube.resources import EVENTS, PODS
+from ...kube.resources import EVENTS
 from .events import MAX_EVENTS
 from .find import find_application
+from .pods import list_application_pods
 from .reference import ApplicationReference
 
 Answer = TypeVar("Answer")
@@ -63,17 +64,6 @@ async def read_snapshot(client: KubeClient, name: str, *, with_events: bool = Tr
         return Snapshot(reference, resource, pods, None, refused_pods)
     events, refused_events = await _try(list_application_events(client, resource, pods or []))
     return Snapshot(reference, resource, pods, events, refused_pods + refused_events)
-
-
-async def list_application_pods(client: KubeClient, reference: ApplicationReference) -> list[JsonObject]:
-    """List the driver and executor pods of an application, of all its attempts.
-
-    Raises:
-        KubeError: The pods could not be listed.
-    """
-    label = dialect_of(reference.resource.api_version).application_label
-    selector = f"{label}={reference.name}"
-    return (await client.list(PODS, reference.namespace, label_selector=selector)).items
 
 
 async def list_application_events(

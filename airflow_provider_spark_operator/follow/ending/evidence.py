@@ -13,7 +13,7 @@ from ...core.kubernetes.json_object import JsonObject
 from ...core.kubernetes.pods import find_deletion_start, get_status
 from ...core.kubernetes.times import read_time
 from ...core.lifecycle.driver_end import get_driver_container
-from ...core.log.driver_log import LastLines, clean_sentence
+from ...core.log.driver_log import LastLines, clean_sentence, redact
 from ...core.log.root_cause import RootCause, explain_cause
 from ...core.report.recorded_cause import find_recorded_cause
 from ...core.states.states import ApplicationState
@@ -65,6 +65,10 @@ class Evidence:
     log_problem: str | None = None
     driver_status: Mapping[str, object] | None = None
     driver_deleted: bool = False
+
+    def find_cause(self, verdict: Verdict) -> str:
+        """Return the cause of a failure in the driver's log, with the line of the program; empty if there is none."""
+        return redact(self.cause or "") if verdict.has_cause_in_log else ""
 
 
 async def gather_evidence(

@@ -11,7 +11,7 @@ from ...core.kubernetes.pods import ContainerStatus, describe_exit, get_status, 
 from ...core.log.driver_log import LastLines
 from ...kube.client import KubeClient
 from ...kube.errors import KubeError
-from ..access.pods import list_executor_pods
+from ..access.pods import Observe, list_executor_pods
 from ..access.reference import ApplicationReference
 
 logger = logging.getLogger(__name__)
@@ -41,14 +41,21 @@ class ExecutorEnd:
     log_lines: tuple[str, ...] = ()
 
 
-async def read_executor_ends(client: KubeClient, reference: ApplicationReference) -> tuple[ExecutorEnd, ...]:
+async def read_executor_ends(
+    client: KubeClient, reference: ApplicationReference, observe: Observe
+) -> tuple[ExecutorEnd, ...]:
     """Read how the executors of the current driver failed. Executors that ran out of memory come first.
 
     By default Spark deletes the pods of executors that have ended, so the result is often empty. The logs of the first
     few executors are read. Never raises, because it serves to explain another failure.
+
+    Args:
+        client: The client of the cluster.
+        reference: The application.
+        observe: Receives all pods of the application.
     """
     try:
-        pods = await list_executor_pods(client, reference)
+        pods = await list_executor_pods(client, reference, observe)
     except KubeError as error:
         logger.debug("no executors: %s", error)
         return ()

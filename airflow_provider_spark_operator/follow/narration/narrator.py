@@ -9,6 +9,7 @@ from typing import Any, Self
 
 from ...core.dialects.dialect import dialect_of
 from ...core.dialects.progress import Phase, Progress, SettingNames, StateEntry
+from ...core.kubernetes.json_object import JsonObject
 from ...core.kubernetes.names import ROLE_EXECUTOR
 from ...core.kubernetes.pods import get_status
 from ...core.lifecycle.executor_obstacles import describe_executor_wait
@@ -23,6 +24,7 @@ from ..access.pods import ExecutorCount, count_executors, find_blocked_container
 from ..access.reference import ApplicationReference
 from ..ending.evidence import read_warnings
 from ..ending.executor_ends import ExecutorEnd
+from ..recording.recorder import RunRecorder
 from .driver_log import DriverLog, DriverLogOptions
 from .obstacles import BACKGROUND, ObstacleWatch, Pauses, WaitState
 from .sink import Sink
@@ -39,12 +41,14 @@ class Narration:
         driver_log: How the driver's log is followed. None if the log is not shown.
         situation: Where the current state and obstacle are recorded.
         pauses: The seconds between two requests for pods.
+        recorder: Keeps the record of the run. None if it is not recorded.
     """
 
     sink: Sink
     driver_log: DriverLogOptions | None = None
     situation: WaitState = field(default_factory=WaitState)
     pauses: Pauses = field(default_factory=lambda: BACKGROUND)
+    recorder: RunRecorder | None = None
 
 
 class Narrator:
@@ -56,6 +60,9 @@ class Narrator:
         client: The client of the cluster. Objects that it may not read are omitted.
         reference: The application.
         narration: What is shown, and where.
+
+    Attributes:
+        recorder: Keeps the record of the run. None if it is not recorded.
     """
 
     def __init__(self, client: KubeClient, reference: ApplicationReference, narration: Narration) -> None:
@@ -66,7 +73,10 @@ class Narrator:
         if narration.driver_log is not None:
             self._driver = DriverLog(client, reference, sink, narration.driver_log)
         self._situation, self._pauses = narration.situation, narration.pauses
-        self._obstacles = ObstacleWatch(client, reference, sink, self._situation, self._pauses)
+        self.recorder = narration.recorder
+        if self.recorder is not None:
+            self.recorder.begin(client)
+        self._obstacles = ObstacleWatch(client, reference, sink, self._situation, self._pauses, self.recorder)
         self._shown = set[tuple[str, datetime | None]]()
         self._message: str | None = None
         self._blocked: set[str] = set()  # the uids of executor pods
@@ -127,6 +137,8 @@ class Narrator:
             await self._show_present(
                 new[-1], seen, dialect_of(resource.get("apiVersion")).count_wanted_executors(resource)
             )
+        if self.recorder is not None:  # after the executors were counted
+            self.recorder.update(seen, resource)
 
     def _omit_repetition(self, entry: StateEntry) -> StateEntry:
         """Return the state without its message if the previous state had the same message."""
@@ -146,6 +158,11 @@ class Narrator:
     def show_remark(self, level: int, sentence: str) -> None:
         """Show a sentence about the narration itself, with its `logging` level."""
         self._sink.show_remark(level, sentence)
+
+    async def observe(self, found: list[JsonObject]) -> None:
+        """Record the pods of the application."""
+        if self.recorder is not None:
+            await self.recorder.observe(found)
 
     async def finish(self, seen: Progress) -> None:
         """Show the rest of the driver's log after the driver has ended."""
@@ -208,7 +225,7 @@ class Narrator:
 
     async def _count(self, wanted: int) -> ExecutorCount | None:
         try:
-            pods = await list_executor_pods(self._client, self._reference)
+            pods = await list_executor_pods(self._client, self._reference, self.observe)
         except KubeError as error:
             logger.debug("could not count the executors of %s: %s", self._reference, error)
             return None

@@ -32,6 +32,7 @@ from ...kube.resources import NAMESPACES
 from ..access.pods import find_blocked_container, list_executors_of, read_driver_pod
 from ..access.reference import ApplicationReference
 from ..ending.evidence import read_log_end, read_warnings
+from ..recording.recorder import RunRecorder
 from .controllers import find_lost_controller
 from .holds import list_own_events, read_hold
 from .sink import Sink
@@ -87,9 +88,14 @@ class WaitState:
     obstacle: str | None = None
     lost_controller: str | None = None
 
+    @property
+    def cause(self) -> str | None:
+        """What the application waits for. None if it is not known."""
+        return self.lost_controller or self.obstacle
+
     def __str__(self) -> str:
         """Return state and obstacle in parentheses after a space, or an empty string if nothing is known."""
-        known = ": ".join(part for part in (self.state, self.lost_controller or self.obstacle) if part)
+        known = ": ".join(part for part in (self.state, self.cause) if part)
         return f" ({known})" if known else ""
 
 
@@ -177,6 +183,7 @@ class ObstacleWatch:
         sink: Where obstacles are shown.
         situation: Where the latest obstacle is recorded.
         pauses: The pauses and time limits of the requests.
+        recorder: Keeps the record of the run. None if it is not recorded.
     """
 
     def __init__(
@@ -186,12 +193,14 @@ class ObstacleWatch:
         sink: Sink,
         situation: WaitState,
         pauses: Pauses,
+        recorder: RunRecorder | None = None,
     ) -> None:
         self._client = client
         self._reference = reference
         self._sink = sink
         self._situation = situation
         self._pauses = pauses
+        self._recorder = recorder
         self._shown: set[str] = set()
         self._hold: str | None = None
         self._last_reminder = -inf
@@ -311,6 +320,8 @@ class ObstacleWatch:
             pod = await read_driver_pod(self._client, self._reference)
             if pod is not None:
                 self._show_blocked(pod)
+                if self._recorder is not None:
+                    await self._recorder.observe([pod], is_complete=False)
             return await _find_driver_wait(self._client, self._reference, seen, pod)
         except KubeError as error:
             logger.debug("could not find out what %s waits for: %s", self._reference, error)

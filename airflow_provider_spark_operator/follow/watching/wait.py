@@ -137,7 +137,7 @@ async def wait_for_end(hub: WatchHub, reference: ApplicationReference, narration
     """
     async with Narrator(hub.client, reference, narration) as narrator:
         try:
-            return await _follow_to_end(hub, reference, narrator)
+            return _record(narrator, await _follow_to_end(hub, reference, narrator))
         except ApplicationDeleted as error:
             if error.last is not None:  # the last lines of the driver may not have arrived yet
                 await narrator.finish(read_progress(error.last))
@@ -184,7 +184,13 @@ async def read_end(hub: WatchHub, reference: ApplicationReference, narration: Na
             await narrator.record_obstacle(seen, resource)
             return None
         evidence = await _gather(hub, narrator, reference, seen, with_events=True)
-        return Conclusion(judge_end(final, evidence), evidence, resource)
+        return _record(narrator, Conclusion(judge_end(final, evidence), evidence, resource))
+
+
+def _record(narrator: Narrator, conclusion: Conclusion) -> Conclusion:
+    if narrator.recorder is not None:
+        narrator.recorder.conclude(conclusion.verdict, conclusion.evidence, conclusion.resource)
+    return conclusion
 
 
 async def wait_for_state(
@@ -293,15 +299,26 @@ async def _end_attempt(
     stop = find_last_stop(seen.history)
     failed = stop is None or stop.apache_state != ApplicationState.SUCCEEDED
     # The executors of a failed driver end with the driver, so they are read while its last lines arrive.
-    reading = asyncio.create_task(read_executor_ends(hub.client, reference)) if failed else None
+    reading = asyncio.create_task(_read_executors(hub, narrator, reference, with_logs=failed))
     try:
         await narrator.finish(seen)
         evidence = await _gather(hub, narrator, reference, seen, with_events=failed)
     finally:
-        executors = await reading if reading is not None else ()
+        executors = await reading
     if failed:
         narrator.show_failure(evidence.events, executors)
     return _AttemptEnd(seen.attempt, evidence, executors)
+
+
+async def _read_executors(
+    hub: WatchHub, narrator: Narrator, reference: ApplicationReference, *, with_logs: bool
+) -> tuple[ExecutorEnd, ...]:
+    """Read the executors for the record of the run and, after a failure, why they failed."""
+    if with_logs:
+        return await read_executor_ends(hub.client, reference, narrator.observe)
+    if narrator.recorder is not None:
+        await narrator.recorder.read_pods()
+    return ()
 
 
 async def _outlast_outage(hub: WatchHub, reference: ApplicationReference) -> None:

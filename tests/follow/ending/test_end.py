@@ -2,6 +2,7 @@ from typing import Any
 
 import pytest
 
+from airflow_provider_spark_operator.core.kubernetes.names import LABEL_ROLE
 from airflow_provider_spark_operator.core.verdict.verdict import FailureKind, Outcome, judge_progress
 from airflow_provider_spark_operator.follow.access.pods import ExecutorCount, count_executors, list_executor_pods
 from airflow_provider_spark_operator.follow.access.reference import ApplicationReference, resource_of
@@ -43,8 +44,10 @@ def test_running_application_has_no_ending() -> None:
 async def test_executors_are_counted_by_their_driver() -> None:
     ready = {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}
     pods = [build_driver(owner="p1", status=ready), build_driver(owner="p1"), build_driver(owner="another")]
+    for pod in pods:
+        pod["metadata"]["labels"][LABEL_ROLE] = "executor"
     async with serve_api() as api, await open_client_of(api) as client:
-        api.script(answer_page(build_driver()), answer_page(*pods), answer_page())
+        api.script(answer_page(build_driver(), *pods), answer_page(*pods))
         reference = ApplicationReference("jobs", "pi", "u1")
         assert count_executors(await list_executor_pods(client, reference)) == ExecutorCount(ready=1, present=2)
         assert count_executors(await list_executor_pods(client, reference)) == ExecutorCount(0, 0)

@@ -8,6 +8,7 @@ import pytest
 from airflow_provider_spark_operator.core.dialects.dialect import read_progress
 from airflow_provider_spark_operator.core.dialects.dialect import read_progress as read_any_progress
 from airflow_provider_spark_operator.core.dialects.progress import StateEntry
+from airflow_provider_spark_operator.core.kubernetes.names import LABEL_ROLE
 from airflow_provider_spark_operator.follow.access.pods import ExecutorCount
 from airflow_provider_spark_operator.follow.access.reference import ApplicationReference
 from airflow_provider_spark_operator.follow.narration.narrator import Narration, Narrator
@@ -26,6 +27,7 @@ def build_executor(number: int, reason: str | None = None) -> dict[str, Any]:
     """Return an executor pod that is ready, or waits for a reason."""
     pod = build_driver(owner="p1")
     pod["metadata"] |= {"name": f"pi-exec-{number}", "uid": f"e{number}"}
+    pod["metadata"]["labels"][LABEL_ROLE] = "executor"
     waiting = {"waiting": {"reason": reason, "message": "no such image"}}
     statuses = [{"name": "executor", "image": "registry/job:7", "state": waiting}]
     return pod | {"status": {"phase": "Pending", "containerStatuses": statuses} if reason else READY}
@@ -44,7 +46,7 @@ async def test_executor_that_cannot_be_started_is_shown_once(conf: dict[str, str
     resource = build_stored("pi", "u1", "5", *RUNNING)
     resource["spec"]["sparkConf"] = conf
     async with serve_api() as api, await open_client_of(api) as client:
-        api.script(*[answer for pods in looks for answer in (answer_page(build_driver()), answer_page(*pods))])
+        api.script(*[answer_page(build_driver(), *pods) for pods in looks])
         async with Narrator(client, REFERENCE, Narration(sink, pauses=PAUSES)) as narrator:
             await narrator.show(read_progress(resource), resource)
             lines = await sink.wait_for("executors 2/2")
@@ -71,10 +73,8 @@ async def test_executors_are_counted_after_all_were_ready_only_if_requested(keep
     resource = build_stored("pi", "u1", "5", *RUNNING)
     async with serve_api() as api, await open_client_of(api) as client:
         api.script(
-            answer_page(build_driver()),
-            answer_page(build_executor(0), build_executor(1)),
-            answer_page(build_driver()),
-            answer_page(*map(build_executor, range(3))),
+            answer_page(build_driver(), build_executor(0), build_executor(1)),
+            answer_page(build_driver(), *map(build_executor, range(3))),
         )
         async with Narrator(client, REFERENCE, Narration(sink, pauses=pauses)) as narrator:
             await narrator.show(read_progress(resource), resource)
@@ -89,7 +89,7 @@ async def test_number_of_executors_is_shown_again_only_if_its_text_changes() -> 
     running = [build_executor(number) | {"status": {"phase": "Running"}} for number in range(2)]
     looks = [[], running, [*map(build_executor, range(2))]]
     async with serve_api() as api, await open_client_of(api) as client:
-        api.script(*[answer for pods in looks for answer in (answer_page(build_driver()), answer_page(*pods))])
+        api.script(*[answer_page(build_driver(), *pods) for pods in looks])
         async with Narrator(client, REFERENCE, Narration(sink, pauses=PAUSES)) as narrator:
             await narrator.show(read_progress(resource), resource)
             lines = await sink.wait_for("executors 2/2")

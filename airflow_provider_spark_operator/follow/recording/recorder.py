@@ -1,0 +1,227 @@
+"""Keep the record of one run while a process waits for the end of its application, and store it when it changes."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
+from datetime import datetime
+from functools import partial
+from typing import TypeAlias
+from weakref import WeakKeyDictionary
+
+from ...core.dialects.dialect import dialect_of
+from ...core.dialects.progress import Phase, Progress
+from ...core.kubernetes.json_object import JsonObject, KubernetesObject
+from ...core.report.observed_pods import ObservedPods
+from ...core.report.record_values import change_texts
+from ...core.report.recording import RecordingSchedule
+from ...core.report.run_record import build_record
+from ...core.report.timeline import build_timeline
+from ...core.verdict.verdict import Verdict
+from ...kube.client import KubeClient
+from ...kube.errors import KubeError
+from ..access.pods import list_application_pods
+from ..access.reference import ApplicationReference
+from ..ending.evidence import Evidence
+from .write_queue import get_queue
+
+logger = logging.getLogger(__name__)
+
+Build: TypeAlias = Callable[[], JsonObject]
+Store: TypeAlias = Callable[[Build], Awaitable[None]]
+"""Builds a record and stores it, both on another thread. Raises if the record could not be stored."""
+Hide: TypeAlias = Callable[[str], str]
+"""Removes secrets from a text."""
+
+_CONCURRENT_READS = 5
+_LAST_WRITE_SECONDS = 5.0
+# More pods are packed on another thread, because a thousand take 0.2 s.
+_FEW_PODS = 50
+# The least bytes of a packed pod.
+_PACKED_BYTES = 30
+_UNREAD = {"events": "a task that waits does not read Events"}
+_reads: WeakKeyDictionary[KubeClient, asyncio.Semaphore] = WeakKeyDictionary()
+
+
+class RunRecorder:
+    """The record of one run. All methods but `build` belong to the event loop, and none raises.
+
+    Args:
+        reference: The application.
+        store: Stores the record while the application runs.
+        hide: Removes secrets from texts. None if the texts have none.
+        describe_wait: Returns what the application waits for. None if this is not known.
+    """
+
+    def __init__(
+        self,
+        reference: ApplicationReference,
+        store: Store,
+        hide: Hide | None = None,
+        describe_wait: Callable[[], str | None] = lambda: None,
+    ) -> None:
+        self._reference = reference
+        self._store = store
+        self._hide = hide or str
+        self._has_secrets = hide is not None
+        self._describe_wait = describe_wait
+        self._client: KubeClient | None = None
+        self._schedule = RecordingSchedule()
+        self._pods = ObservedPods()
+        self._packing = asyncio.Lock()
+        self._resource: KubernetesObject | None = None
+        self._end: tuple[Verdict, Evidence] | None = None
+        self._is_running = False
+        self._waiting: str | None = None
+        self._refusal: str | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        self._reading: asyncio.Task[None] | None = None
+        self._is_storable = True
+        self._has_failed = False
+
+    def begin(self, client: KubeClient) -> None:
+        """Set the client of the cluster."""
+        self._client = client
+
+    def update(self, seen: Progress, resource: KubernetesObject) -> None:
+        """Note the content of the application.
+
+        Args:
+            seen: The progress of `resource`.
+            resource: The application, which nobody changes.
+        """
+        self._resource, self._is_running = resource, seen.phase is Phase.RUNNING
+        self._schedule.note_change()
+        self._check()
+
+    async def observe(self, found: Sequence[KubernetesObject], *, is_complete: bool = True) -> None:
+        """Note pods of the application.
+
+        Args:
+            found: The pods.
+            is_complete: Whether these are all its pods, so that the other ones were deleted.
+        """
+        if self._client is None:
+            return
+        label = dialect_of(self._reference.resource.api_version).application_label
+        async with self._packing:
+            known = self._pods
+            pack = partial(
+                known.add, found, self._client.get_time(), label=label, is_complete=is_complete, hide=self._hide
+            )
+            is_long = len(found) + len(known.packed) // _PACKED_BYTES > _FEW_PODS
+            self._pods = await asyncio.to_thread(pack) if is_long else pack()
+        if is_complete:
+            self._refusal = None
+            self._schedule.note_read(asyncio.get_running_loop().time())
+        if not known.is_equal_to(self._pods):
+            self._schedule.note_change()
+            self._check()
+
+    async def read_pods(self) -> None:
+        """Read the pods of the application."""
+        if self._client is None:
+            return
+        self._schedule.note_read(asyncio.get_running_loop().time())
+        try:
+            async with _reads.setdefault(self._client, asyncio.Semaphore(_CONCURRENT_READS)):
+                await self.observe(await list_application_pods(self._client, self._reference))
+        except KubeError as error:
+            self._refusal = self._hide(str(error))
+
+    def conclude(self, verdict: Verdict, evidence: Evidence, resource: KubernetesObject) -> None:
+        """Note the end of the application.
+
+        Args:
+            verdict: The judgement on it.
+            evidence: The evidence about the end of its driver.
+            resource: Its content.
+        """
+        self._resource, self._end = resource, (verdict, evidence)
+
+    async def close(self) -> JsonObject | None:
+        """Stop storing, and return the record: the final one if the end is known. None if nothing is known."""
+        await self.stop()
+        if self._resource is None:
+            return None
+        return await asyncio.to_thread(self.build)
+
+    async def stop(self) -> None:
+        """Stop storing. A store in progress ends first, so that it does not replace a later record."""
+        self._is_storable = False
+        if self._timer is not None:
+            self._timer.cancel()
+        if self._reading is not None:
+            self._reading.cancel()
+        await get_queue().remove(self._write, _LAST_WRITE_SECONDS)
+
+    def build(self) -> JsonObject | None:
+        """Return the record as of now. None if nothing is known, or if it cannot be built."""
+        if self._resource is None or self._client is None:
+            return None
+        try:
+            return self._build(self._resource, self._client.get_time())
+        except Exception as error:  # the record must not fail the task
+            logger.warning("could not build the record of %s: %s", self._reference, str(error) or type(error).__name__)
+            return None
+
+    def _check(self) -> None:
+        """Store the record and read the pods if this is due, and plan the next check."""
+        if not self._is_storable:
+            return
+        now = asyncio.get_running_loop().time()
+        if (waiting := self._describe_wait()) != self._waiting:
+            self._waiting = waiting
+            self._schedule.note_change()
+        is_reading = self._reading is not None and not self._reading.done()
+        if self._is_running and not is_reading and self._schedule.is_read_due(now):
+            self._reading = asyncio.create_task(self.read_pods())
+        if self._schedule.is_write_due(now):
+            self._schedule.note_write(now)
+            get_queue().add(self._write)
+        if self._timer is not None:
+            self._timer.cancel()
+        due = self._schedule.find_next(now, is_running=self._is_running)
+        self._timer = asyncio.get_running_loop().call_at(due, self._check)
+
+    async def _write(self) -> None:
+        try:
+            await self._store(self._build_or_raise)
+        except Exception as error:
+            # The task stores the final record, and warns if this is not possible either.
+            level = logging.DEBUG if self._has_failed else logging.INFO
+            self._has_failed = True
+            cause = str(error) or type(error).__name__
+            logger.log(level, "could not store the record of %s while it runs: %s", self._reference, cause)
+
+    def _build_or_raise(self) -> JsonObject:
+        record = self.build()
+        if record is None:
+            raise ValueError("the record could not be built")
+        return record
+
+    def _build(self, resource: KubernetesObject, now: datetime) -> JsonObject:
+        observed, unread, verdict, cause = self._pods, dict(_UNREAD), None, None
+        if self._refusal is not None:
+            unread["pods"] = self._refusal
+        timeline = build_timeline(
+            change_texts(resource, self._hide) if self._has_secrets else resource,
+            now,
+            all_pods=None if self._refusal and observed.seen is None else observed.unpack(),
+            absences=observed.absences,
+        )
+        if self._end is not None:
+            judged, evidence = self._end
+            verdict = replace(judged, sentence=self._hide(judged.sentence))
+            cause = self._hide(evidence.find_cause(judged))
+            if judged.has_cause_in_log and evidence.log_problem:
+                unread["log"] = self._hide(evidence.log_problem)
+        waiting = None if self._end is not None else self._waiting
+        record = build_record(
+            timeline,
+            verdict=verdict,
+            cause=cause,
+            waiting=self._hide(waiting) if waiting else None,
+            unread=unread,
+        )
+        return record | {"live": False} if self._end is not None else record

@@ -1,0 +1,60 @@
+"""The records that wait to be stored. Each event loop stores a limited number per second."""
+
+import asyncio
+import contextvars
+from collections.abc import Callable, Coroutine
+from typing import Any, TypeAlias
+from weakref import WeakKeyDictionary
+
+from ...core.report.recording import WRITES_PER_SECOND
+
+Write: TypeAlias = Callable[[], Coroutine[Any, Any, None]]
+"""Stores the latest record of one application. Does not raise."""
+
+
+class WriteQueue:
+    """Stores records one after the other, the longest waiting first.
+
+    The queue contains functions and no records, so the newest record is stored. A store that does not answer delays the
+    others, but neither the event loop nor its tasks.
+    """
+
+    def __init__(self) -> None:
+        self._waiting: dict[Write, contextvars.Context] = {}
+        self._current: tuple[Write, asyncio.Task[None]] | None = None
+        self._task: asyncio.Task[None] | None = None
+
+    def add(self, write: Write) -> None:
+        """Store the record soon. A function that waits already is called once."""
+        # Airflow shows a log line to the task in whose context it is written.
+        self._waiting.setdefault(write, contextvars.copy_context())
+        if self._task is None or self._task.done():
+            self._task = asyncio.create_task(self._run())
+
+    async def remove(self, write: Write, seconds: float) -> None:
+        """Do not call the function any more. Wait until its call has ended.
+
+        Args:
+            write: The function.
+            seconds: How long to wait.
+        """
+        self._waiting.pop(write, None)
+        if self._current is not None and self._current[0] == write:
+            await asyncio.wait([self._current[1]], timeout=seconds)
+
+    async def _run(self) -> None:
+        while self._waiting:
+            write = next(iter(self._waiting))
+            task = asyncio.create_task(write(), context=self._waiting.pop(write))
+            self._current = (write, task)
+            await asyncio.wait([task])
+            self._current = None
+            await asyncio.sleep(1 / WRITES_PER_SECOND)
+
+
+_queues: WeakKeyDictionary[asyncio.AbstractEventLoop, WriteQueue] = WeakKeyDictionary()
+
+
+def get_queue() -> WriteQueue:
+    """Return the queue of the running event loop."""
+    return _queues.setdefault(asyncio.get_running_loop(), WriteQueue())

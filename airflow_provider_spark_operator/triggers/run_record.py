@@ -1,0 +1,49 @@
+"""Store the record of a run as an XCom of its task, from the triggerer or from a worker, while the application runs."""
+
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache, partial
+
+from airflow.sdk.execution_time import task_runner
+from asgiref.sync import sync_to_async
+
+from ..follow.recording.recorder import Build, Store
+from ..follow.submission.stamp import TaskStamp
+
+XCOM_KEY = "spark_run"
+"""The key of the XCom with the record."""
+
+
+def build_store(stamp: TaskStamp) -> Store:
+    """Return the function that stores the record of a task.
+
+    Args:
+        stamp: The task.
+    """
+
+    async def store(build: Build) -> None:
+        write = partial(_write, stamp, build)
+        await sync_to_async(write, thread_sensitive=False, executor=_create_pool())()
+
+    return store
+
+
+@cache
+def _create_pool() -> ThreadPoolExecutor:
+    # A slow XCom backend must not occupy the threads that the triggerer uses for other purposes.
+    return ThreadPoolExecutor(1, thread_name_prefix="spark-run-record")
+
+
+def _write(stamp: TaskStamp, build: Build) -> None:
+    if not hasattr(task_runner, "SUPERVISOR_COMMS"):
+        return  # the task does not run in Airflow, but in a test
+    # The import loads the configured backend, and fails if the configuration is not valid.
+    from airflow.sdk.execution_time.xcom import XCom  # noqa: PLC0415
+
+    XCom.set(
+        key=XCOM_KEY,
+        value=build(),
+        dag_id=stamp.dag_id,
+        task_id=stamp.task_id,
+        run_id=stamp.run_id,
+        map_index=stamp.map_index,
+    )
