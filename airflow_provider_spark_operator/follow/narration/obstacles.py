@@ -90,7 +90,7 @@ class WaitState:
 
     @property
     def cause(self) -> str | None:
-        """What the application waits for. None if it is not known."""
+        """The reason why the application waits. None if it is not known."""
         return self.lost_controller or self.obstacle
 
     def __str__(self) -> str:

@@ -88,7 +88,7 @@ class RunRecorder:
 
         Args:
             seen: The progress of `resource`.
-            resource: The application, which nobody changes.
+            resource: The application, which must not change.
         """
         self._resource, self._is_running = resource, seen.phase is Phase.RUNNING
         self._schedule.note_change()
