@@ -31,6 +31,7 @@ _LINKS = (
     "spark_application.DriverLogLink",
     "spark_cluster.SparkMasterUILink",
     "spark_cluster.SparkMasterLogLink",
+    "spark_view.SparkViewLink",
 )
 _INTEGRATION = "Apache Spark on Kubernetes"
 _GUIDES = (

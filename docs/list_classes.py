@@ -88,6 +88,7 @@ CHAPTERS: Final[Sequence[tuple[str, Sequence[tuple[str, Sequence[str]]]]]] = (
         "Links",
         (
             ("links.spark_application", ("SparkUILink", "SparkHistoryServerLink", "DriverLogLink")),
+            ("links.spark_view", ("SparkViewLink",)),
             ("links.spark_cluster", ("SparkMasterUILink", "SparkMasterLogLink")),
         ),
     ),

@@ -46,6 +46,7 @@ from ..core.parameters.parameters import STRUCTURED as STRUCTURED_PARAMETERS
 from ..core.parameters.parameters import Parameters, find_folder_problem, select_names
 from ..core.parameters.pending import with_placeholders
 from ..links.spark_application import LINKS
+from ..links.spark_view import VIEW_LINK
 from . import checks, source
 from .renamed_arguments import ALIASES, take_renamed_arguments
 from .retries import ask_policy, resume_task
@@ -221,7 +222,7 @@ class SparkApplicationOperator(BaseOperator):
     }
     # Airflow would read each string in the document that ends in .yaml as a file: see `render_template`.
     template_ext: Sequence[str] = ()
-    operator_extra_links: Sequence[BaseOperatorLink] = LINKS
+    operator_extra_links: Sequence[BaseOperatorLink] = (*LINKS, VIEW_LINK)
     ui_color = "#fbe2d3"
     # Airflow's `__setattr__` is slow. The constructor sets only those of these attributes that the task sets.
     # `make docs` generates the attributes between the next two comments from the fields of `Parameters`.

@@ -30,6 +30,7 @@ from ..hooks.loop import LoopThread
 from ..hooks.manifest import compose_in_airflow
 from ..links.link_target import build_link_target
 from ..links.spark_application import LINKS
+from ..links.spark_view import push_view_link
 from ..links.url import push_links, push_xcoms
 from ..triggers.event import ApplicationEvent, EventKind
 from ..triggers.lifecycle import DEFERRAL_SLACK
@@ -169,6 +170,7 @@ class ApplicationRun:
                     timeout = task.execution_timeout + DEFERRAL_SLACK if task.execution_timeout else None
                     task.defer(trigger=trigger, method_name="execute_complete", timeout=timeout)
                 push_links(LINKS, task.link_target, self._context["ti"])
+                push_view_link(self._context["ti"])
                 event = loop.run(trigger.wait(task_try.access))
         except AirflowTaskTimeout as error:
             sentence = trigger.timeout_sentence if trigger is not None else "the application was not submitted"

@@ -26,7 +26,8 @@ FRAMES = (
 
 def _source() -> str:
     """Return the source of both packages, with string pieces joined and the path of each problem before its message."""
-    text = "\n".join(path.read_text() for root in (PACKAGE, LOCAL_KUBERNETES) for path in sorted(root.rglob("*.py")))
+    files = [path for root in (PACKAGE, LOCAL_KUBERNETES) for path in sorted([*root.rglob("*.py"), *root.rglob("*.js")])]
+    text = "\n".join(path.read_text() for path in files)
     text = re.sub(r'"\s*\n\s*f?"', "", text)
     return re.sub(r'Problem\(\s*(?:"(\w+)"|\w+),\s*f?"', r'"\1: ', text)
 

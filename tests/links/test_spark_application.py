@@ -264,4 +264,5 @@ def test_airflow_stores_the_links() -> None:
         "Spark UI": "_link_SparkUILink",
         "Spark History Server": "_link_SparkHistoryServerLink",
         "Driver log": "_link_DriverLogLink",
+        "Spark view": "_link_SparkViewLink",
     }
