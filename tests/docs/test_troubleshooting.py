@@ -26,8 +26,8 @@ FRAMES = (
 
 def _source() -> str:
     """Return the source of both packages, with string pieces joined and the path of each problem before its message."""
-    files = [path for root in (PACKAGE, LOCAL_KUBERNETES) for path in sorted([*root.rglob("*.py"), *root.rglob("*.js")])]
-    text = "\n".join(path.read_text() for path in files)
+    files = [*PACKAGE.rglob("*.py"), *PACKAGE.rglob("*.js"), *LOCAL_KUBERNETES.rglob("*.py")]
+    text = "\n".join(path.read_text() for path in sorted(files))
     text = re.sub(r'"\s*\n\s*f?"', "", text)
     return re.sub(r'Problem\(\s*(?:"(\w+)"|\w+),\s*f?"', r'"\1: ', text)
 
