@@ -72,10 +72,17 @@ def run_pytest(project: Path, ini: str, *arguments: str) -> subprocess.Completed
 
 
 @pytest.mark.airflow
-def test_project_tests_its_dags_with_the_plugin(project: Path) -> None:
-    result = run_pytest(project, "spark_own_airflow = true\n")
+def test_project_and_example_of_the_testing_page_test_their_dags_with_the_plugin(project: Path) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "guides" / "test-dags.md").read_text()
+    files = re.findall(r"^```python\n# (\S+)\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    assert [name for name, _ in files] == ["dags/report.py", "tests/test_report.py"]
+    for name, text in files:
+        (project / name).parent.mkdir(exist_ok=True)
+        (project / name).write_text(text)
+    (ini,) = re.findall(r"^```ini\n\[pytest\]\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    result = run_pytest(project, ini)
     assert result.returncode == 0, result.stdout
-    assert "3 passed" in result.stdout
+    assert "5 passed" in result.stdout
 
 
 @pytest.mark.airflow
@@ -83,19 +90,6 @@ def test_database_needs_the_option_for_a_separate_airflow(project: Path) -> None
     result = run_pytest(project, "", "-k", "dag_succeeds")
     assert result.returncode == 1
     assert "Set spark_own_airflow = true in pytest's configuration" in result.stdout
-
-
-@pytest.mark.airflow
-def test_example_of_the_testing_page_runs(tmp_path: Path) -> None:
-    page = (Path(__file__).parents[2] / "docs" / "guides" / "test-dags.md").read_text()
-    files = re.findall(r"^```python\n# (\S+)\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
-    assert [name for name, _ in files] == ["dags/report.py", "tests/test_report.py"]
-    for name, text in files:
-        (tmp_path / name).parent.mkdir()
-        (tmp_path / name).write_text(text)
-    (ini,) = re.findall(r"^```ini\n\[pytest\]\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
-    result = run_pytest(tmp_path, ini)
-    assert "2 passed" in result.stdout, result.stdout
 
 
 def test_scripted_cluster_needs_no_extra_of_the_local_cluster() -> None:
