@@ -23,12 +23,20 @@ _BOOSTS: Final = {
     "get-started": 4.0,
     "guides": 2.0,
     "troubleshooting.md": 3.0,
+    # The pages that answer the most common searches, and those that only mention their words often.
+    "guides/logs.md": 6.0,
+    "guides/out-of-memory.md": 6.0,
+    "guides/retries.md": 6.0,
+    "operations/faq.md": 3.0,
+    "guides/outages.md": 1.0,
+    "guides/packages.md": 1.0,
+    "guides/spark-clusters.md": 1.0,
     "architecture.md": 0.25,
     "migration": 0.5,
     "internals": 0.25,
     "decisions": 0.25,
 }
-"""The weight of search results by the first part of the path of a page. Other pages have 1."""
+"""The weight of search results by the path of a page, or by its first part. Other pages have 1."""
 
 
 def read_address() -> str:
@@ -47,14 +55,15 @@ def on_config(config: "MkDocsConfig") -> "MkDocsConfig":
 
 def on_page_markdown(markdown: str, page: "Page", config: "MkDocsConfig", files: "Files") -> str:  # noqa: ARG001 - MkDocs passes them
     """Set the weight of the page in the search."""
-    page.meta["search"] = {"boost": _BOOSTS.get(page.file.src_uri.partition("/")[0], 1.0)}
+    path = page.file.src_uri
+    page.meta["search"] = {"boost": _BOOSTS.get(path) or _BOOSTS.get(path.partition("/")[0], 1.0)}
     return markdown
 
 
 def on_page_content(html: str, page: "Page", config: "MkDocsConfig", files: "Files") -> str:  # noqa: ARG001 - MkDocs passes them
     """Return the page with the pictures of both schemes, and with the script in front if it has a diagram."""
     html = re.sub(r"<t[dh]\b.*?</t[dh]>", lambda cell: cell[0].replace("\\|", "|"), html, flags=re.DOTALL)
-    if page.file.src_uri == "reference/airflow.md":
+    if page.file.src_uri.startswith("reference/airflow"):
         html = _add_anchors(html)
     html = re.sub(r'<img ([^>]*src="[^"]+)-light\.(svg|png)"([^>]*)>', _show_per_scheme, html)
     if 'class="mermaid"' not in html or not _DOWNLOADED.is_file():
@@ -65,14 +74,14 @@ def on_page_content(html: str, page: "Page", config: "MkDocsConfig", files: "Fil
 
 def _add_anchors(html: str) -> str:
     """Return the page with an anchor for each row of a table, for example `sparkapplicationoperator-image`."""
-    sections = re.split(r'(?=<h[34] id=")', html)
+    sections = re.split(r'(?=<h[23] id=")', html)
     return "".join(
         re.sub(r"<td><code>\*{0,2}(\w+)</code></td>", partial(_link_row, section), section) for section in sections
     )
 
 
 def _link_row(section: str, cell: re.Match[str]) -> str:
-    heading = re.match(r'<h[34] id="([^"]+)"', section)
+    heading = re.match(r'<h[23] id="([^"]+)"', section)
     anchor = f"{heading[1] if heading else 'page'}-{cell[1]}"
     return f'<td id="{anchor}"><a href="#{anchor}"><code>{cell[1]}</code></a></td>'
 

@@ -1,4 +1,4 @@
-"""Write docs/reference/airflow.md from the docstrings of the public classes: `python docs/list_classes.py`."""
+"""Write docs/reference/airflow*.md from the docstrings of the public classes: `python docs/list_classes.py`."""
 
 import inspect
 import re
@@ -136,9 +136,19 @@ _COMPUTED_DEFAULTS: Final = {
 # The names under which DAG files use a class, if they differ from its own.
 USED_AS: Final = {"SparkDecoratedOperator": "@task.spark_application"}
 
-_INTRODUCTION = """\
-# Airflow classes
-
+PAGES: Final = {
+    "Operators": "airflow.md",
+    "Sensors": "airflow-sensors.md",
+    "Hook": "airflow-hook.md",
+    "Types of parameters": "airflow-types.md",
+    "Retries": "airflow-retries.md",
+    "Exceptions": "airflow-exceptions.md",
+    "Triggers": "airflow-triggers.md",
+    "Links": "airflow-links.md",
+    "Tests of DAGs": "airflow-tests.md",
+}
+"""The page of each chapter, in docs/reference."""
+_INTRODUCTION = """
 Everything on this page is [public API](../versioning.md#public-api). A default in the form `[section] option` is the
 value of that option in Airflow's configuration.
 """
@@ -198,21 +208,24 @@ class Docstring:
             self.paragraphs[-1] += f"\n{line}"
 
 
-def build_page() -> str:
-    """Return the text of docs/reference/airflow.md."""
-    lines = [_INTRODUCTION]
-    for chapter, modules in CHAPTERS:
-        lines += [f"## {chapter}", "", _CHAPTER_TEXTS[chapter], ""]
-        for module, names in modules:
-            for name in names:
-                lines += _describe(f"{PACKAGE}.{module}", name)
+def build_pages() -> dict[str, str]:
+    """Return the text of each page by the name of its file."""
+    return {PAGES[chapter]: _build_page(chapter, modules) for chapter, modules in CHAPTERS}
+
+
+def _build_page(chapter: str, modules: Sequence[tuple[str, Sequence[str]]]) -> str:
+    others = [f"[{name}]({page})" for name, page in PAGES.items() if name != chapter]
+    lines = [f"# {chapter}", "", _CHAPTER_TEXTS[chapter], _INTRODUCTION, f"Other classes: {', '.join(others)}.", ""]
+    for module, names in modules:
+        for name in names:
+            lines += _describe(f"{PACKAGE}.{module}", name)
     return "\n".join(lines).rstrip() + f"\n\n{_END}"
 
 
 def _describe(module: str, name: str) -> Iterator[str]:
     documented = _unwrap(getattr(import_module(module), name))
     docstring = Docstring.parse(documented)
-    yield f"### {USED_AS.get(name, name)}\n"
+    yield f"## {USED_AS.get(name, name)}\n"
     yield f"`{module}{_format_call(documented, '.' + name) if inspect.isroutine(documented) else ''}`\n"
     yield "\n".join(docstring.paragraphs).strip() + "\n"
     yield from _list_template_fields(documented)
@@ -276,7 +289,7 @@ def _list_methods(documented: Any) -> Iterator[str]:
 def _describe_methods(documented: Any) -> Iterator[str]:
     for name, method in list_methods(documented).items():
         docstring = Docstring.parse(method)
-        yield f"#### `{name}`\n"
+        yield f"### `{name}`\n"
         yield f"`{_format_call(method, name, first=1)}`\n"
         yield "\n".join(docstring.paragraphs).strip() + "\n"
         yield from _build_table("Parameter", docstring.sections.get("Args", {}))
@@ -345,7 +358,8 @@ def _format_cell(text: str) -> str:
 
 def main() -> None:
     """Write the page."""
-    (FOLDER / "reference" / "airflow.md").write_text(build_page(), encoding="utf-8")
+    for page, text in build_pages().items():
+        (FOLDER / "reference" / page).write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -15,7 +15,9 @@ from local_kubernetes.cluster import LocalCluster
 from local_kubernetes.kubelet.node import runtime
 from local_kubernetes.kubelet.node.images import ImageRule
 
-PAGE = (list_classes.FOLDER / "reference" / "airflow.md").read_text(encoding="utf-8")
+REFERENCE = list_classes.FOLDER / "reference"
+PAGES = {name: (REFERENCE / name).read_text(encoding="utf-8") for name in list_classes.PAGES.values()}
+PAGE = "\n".join(PAGES.values())
 LOCAL_PAGE = (list_classes.FOLDER / "internals" / "local-kubernetes.md").read_text(encoding="utf-8")
 CLASSES = {
     name: found
@@ -41,7 +43,7 @@ def list_parameters(function: Any) -> set[str]:
 
 
 def find_section(heading: str) -> str:
-    return PAGE.split(f"\n### {heading}\n", 1)[1].split("\n### ")[0].split("\n## ")[0]
+    return PAGE.split(f"\n## {heading}\n", 1)[1].split("\n## ")[0].split("\n# ")[0]
 
 
 def list_rows(section: str) -> set[str]:
@@ -49,7 +51,7 @@ def list_rows(section: str) -> set[str]:
 
 
 def test_page_is_up_to_date() -> None:
-    assert list_classes.build_page() == PAGE, "run python docs/list_classes.py"
+    assert list_classes.build_pages() == PAGES, "run python docs/list_classes.py"
 
 
 def test_page_has_all_classes_of_the_provider() -> None:
@@ -57,7 +59,7 @@ def test_page_has_all_classes_of_the_provider() -> None:
     modules = [module for part in ("operators", "sensors", "triggers") for module in info[part][0]["python-modules"]]
     assert [module for module in modules if f"`{module}`" not in PAGE] == []
     links = [link.rpartition(".")[2] for link in info["extra-links"]]
-    assert [link for link in links if f"### {link}\n" not in PAGE] == []
+    assert [link for link in links if f"## {link}\n" not in PAGE] == []
 
 
 def test_each_parameter_on_the_page_has_a_meaning() -> None:
@@ -87,7 +89,7 @@ def test_docstring_of_each_method_has_exactly_its_parameters(name: str) -> None:
 def test_page_has_the_parameters_of_each_method_of_the_hook() -> None:
     section = find_section("SparkApplicationHook")
     for name, method in list_classes.list_methods(SparkApplicationHook).items():
-        part = section.split(f"\n#### `{name}`\n")[1].split("\n#### ")[0]
+        part = section.split(f"\n### `{name}`\n")[1].split("\n### ")[0]
         assert list_parameters(method) == list_rows(part.split("| Raises | |")[0])
 
 

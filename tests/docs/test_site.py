@@ -24,7 +24,7 @@ def test_backslash_in_a_code_block_stays() -> None:
 
 def test_parameter_on_the_page_of_classes_has_an_anchor() -> None:
     row = "<tr><td><code>image</code></td><td>x</td></tr>"
-    page = complete(f'<h3 id="operator">O</h3>{row}<h4 id="hook">H</h4>{row}', "reference/airflow.md")
+    page = complete(f'<h2 id="operator">O</h2>{row}<h3 id="hook">H</h3>{row}', "reference/airflow.md")
     assert re.findall(r'id="(\w+-\w+)"', page) == ["operator-image", "hook-image"]
     assert complete(row) == row
 
