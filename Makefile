@@ -139,6 +139,7 @@ reliability: $(stamp) ## Test the controller with faults on a real API server (K
 
 docs: $(stamp) ## Generate the pages, and the attributes of the operator, that are made from code and data
 	@for page in write_attributes draw_architecture draw_states list_differences list_fields list_classes; do $(bin)/python docs/$$page.py; done
+	@$(bin)/python -m docs.draw_performance
 
 .site-venv/package:
 	@npm pack --silent --pack-destination .site-venv mermaid@$(mermaid) >/dev/null
