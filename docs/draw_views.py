@@ -1,8 +1,8 @@
 """Draw what `describe` and `timeline` show of real runs, in docs/pictures: `python -m docs.draw_views`.
 
 The script starts a local cluster, runs real Spark and needs the extra `local`. One application fails, because its
-argument is not a number. The other one succeeds. The pictures show the folder of Spark as `/opt/spark`, where the
-images of Spark have it.
+argument is not a number. The other one succeeds, and `timeline --svg` draws it as well. The pictures show the folder of
+Spark as `/opt/spark`, where the images of Spark have it.
 """
 
 import asyncio
@@ -108,6 +108,8 @@ def draw_all() -> None:
         asyncio.run(run_applications(kubeconfig))
         for name in VIEWS:
             (PICTURES / f"{name}.svg").write_text(show(kubeconfig, name), encoding="utf-8")
+        words = ("timeline", "report", "--kubeconfig", str(kubeconfig), "--svg", str(PICTURES / "timeline-file.svg"))
+        subprocess.run((*_PROGRAM, *words), check=True)  # noqa: S603 - a fixed command
 
 
 if __name__ == "__main__":

@@ -5,12 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from docs import draw_architecture, draw_terminal, draw_views, take_screenshots
+from docs import draw_architecture, draw_performance, draw_terminal, draw_views, take_screenshots
 
 DOCS = Path(take_screenshots.__file__).parent
 README = DOCS.parent / "README.md"
 TEXTS = [page.read_text() for page in (README, *DOCS.rglob("*.md"))]
 SHOWN = {name for text in TEXTS for name in re.findall(r"""[("](?:\.\./|docs/)*pictures/([^)"]+)[)"]""", text)}
+SHOWN |= {name.replace("-light.", "-dark.") for name in SHOWN}  # docs/adapt_site.py shows the twin
 
 
 def test_pages_show_every_picture_that_exists() -> None:
@@ -18,8 +19,10 @@ def test_pages_show_every_picture_that_exists() -> None:
 
 
 def test_scripts_make_every_picture() -> None:
-    architecture = {f"architecture-{scheme}.svg" for scheme in draw_architecture.COLOURS}
-    drawn = {*architecture, draw_terminal.PICTURE.name, *(f"{name}.svg" for name in draw_views.VIEWS)}
+    schemes = {
+        f"{name}-{scheme}.svg" for name in ("architecture", "performance") for scheme in draw_architecture.COLOURS
+    }
+    drawn = {*schemes, "timeline-file.svg", draw_terminal.PICTURE.name, *(f"{name}.svg" for name in draw_views.VIEWS)}
     assert {f"{name}.png" for name in take_screenshots.PAGES} | drawn == SHOWN
 
 
@@ -27,6 +30,14 @@ def test_scripts_make_every_picture() -> None:
 def test_architecture_is_up_to_date(scheme: str) -> None:
     written = (draw_architecture.PICTURES / f"architecture-{scheme}.svg").read_text(encoding="utf-8")
     assert written == draw_architecture.render(scheme), "run python docs/draw_architecture.py"
+
+
+@pytest.mark.parametrize("scheme", draw_architecture.COLOURS)
+def test_performance_is_up_to_date(scheme: str) -> None:
+    written = (draw_architecture.PICTURES / f"performance-{scheme}.svg").read_text(encoding="utf-8")
+    page = draw_performance.PAGE.read_text(encoding="utf-8")
+    assert written == draw_performance.render(scheme, page), "run python -m docs.draw_performance"
+    assert len(draw_performance.read_figures(page)) == 4
 
 
 @pytest.mark.parametrize("name", [draw_terminal.PICTURE.name, *(f"{name}.svg" for name in draw_views.VIEWS)])

@@ -79,8 +79,12 @@ class Wait:
     @property
     def goals(self) -> str:
         """What ends the wait before the end of the application, in words; empty if nothing does."""
-        executors = [f"{self.executors} ready executors"] if self.executors else []
-        return " or ".join([*(f"state {state}" for state in self.states), *executors])
+        return " or ".join([*(f"state {state}" for state in self.states), *filter(None, [self.wanted_executors])])
+
+    @property
+    def wanted_executors(self) -> str:
+        """The executors to wait for, in words; empty if they do not matter."""
+        return f"{self.executors} ready executor{'s' * (self.executors > 1)}" if self.executors else ""
 
 
 def read_wait(*, wait: bool, follow: bool, verbose: bool, timeout: str | None) -> Wait | None:
@@ -109,7 +113,7 @@ async def wait_and_report(client: KubeClient, reference: ApplicationReference, w
             end = await _follow(hub, reference, wait, situation)
         if end is not None:
             return _report_end(end, wait)
-        print_note(f"{reference} has {wait.executors} ready executors")
+        print_note(f"{reference} has {wait.wanted_executors}")
         return ExitCode.SUCCESS
     except TimeoutError:
         if wait.limit is None or not limit.expired():

@@ -11,7 +11,8 @@ from ..kubernetes.times import read_last_time, read_time
 
 # Events of earlier attempts have expired.
 _ATTEMPTS: Final = 20
-_PREFIX_KEY: Final = "spark.kubernetes.executor.podNamePrefix"
+EXECUTOR_PREFIX_KEY: Final = "spark.kubernetes.executor.podNamePrefix"
+"""The Spark property with the beginning of the names of executors."""
 EXECUTOR_INFIX: Final = "-exec-"
 """Is before the number of an executor in the name of its pod."""
 
@@ -55,7 +56,7 @@ def find_pod_names(
     executors = dialect.read_executor_states(resource)
     known = {name for name in (*present, *drivers, *executors) if name}
     # By default Spark draws the prefix, so that only the names of present executors contain it.
-    fixed = pods.get_text(dialect.read_properties(resource).get(_PREFIX_KEY))
+    fixed = pods.get_text(dialect.read_properties(resource).get(EXECUTOR_PREFIX_KEY))
     drawn = {name.rpartition(EXECUTOR_INFIX)[0] for name in present if EXECUTOR_INFIX in name}
     prefixes = {name for name in (*identifiers, seen.application_id, fixed, *drawn) if name}
     return PodNames(frozenset(known), tuple(f"{name}{EXECUTOR_INFIX}" for name in prefixes))

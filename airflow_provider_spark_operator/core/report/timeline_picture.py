@@ -34,6 +34,18 @@ _MARKS: Final[Mapping[MarkKind, Tone]] = {
     MarkKind.FAILED: Tone.FAILED,
     MarkKind.SUCCEEDED: Tone.SUCCEEDED,
 }
+# The colours on a dark page, by those on a light one. The others are visible on both.
+_DARK: Final[Mapping[str, str]] = {
+    "#ffffff": "#15181e",
+    "#1c2430": "#e6e9ee",
+    "#5b6472": "#a6aebb",
+    "#e4e7ec": "#363c47",
+    _COLOURS[Tone.SUCCEEDED]: "#93dcb1",
+    _COLOURS[Tone.FAILED]: "#e8705f",
+}
+_STYLE: Final = "".join(
+    f'[{name}="{light}"]{{{name}:{dark}}}' for light, dark in _DARK.items() for name in ("fill", "stroke")
+)
 _Place: TypeAlias = Callable[[datetime], float]
 
 
@@ -56,11 +68,12 @@ def draw_timeline(timeline: Timeline) -> str:
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {bottom + 44}" font-family="sans-serif" '
         'font-size="12">',
         f"<title>{title}</title>",
+        f"<style>@media (prefers-color-scheme: dark){{{_STYLE}}}</style>",
         f'<rect width="{_WIDTH}" height="{bottom + 44}" fill="#ffffff"/>',
-        f'<text x="16" y="28" font-size="15" font-weight="bold">{title}</text>',
+        f'<text x="16" y="28" font-size="15" font-weight="bold" fill="#1c2430">{title}</text>',
         *(part for index, tone in enumerate(list_tones(groups)) for part in _draw_key(tone, _LEFT + _KEY * index)),
         *_draw_axis((begin + tick for tick in choose_ticks(span, _MAX_TICKS)), begin, place, bottom),
-        *(_draw_mark(place(mark.time), mark.kind, mark.text, bottom) for mark in timeline.marks),
+        *(line for mark in timeline.marks for line in _draw_mark(place(mark.time), mark.kind, mark.text, bottom)),
         *(line for index, row in enumerate(rows) for line in _draw_row(row, _TOP + _ROW * index, place)),
         *(_draw_counts(timeline.counts, timeline.end, place, bottom) if timeline.counts else ()),
     ]
@@ -81,10 +94,12 @@ def _draw_axis(times: Iterable[datetime], begin: datetime, place: _Place, bottom
         yield _write(x, bottom + 18, format_duration(time - begin), "#5b6472", anchor="middle")
 
 
-def _draw_mark(x: float, kind: MarkKind, text: str, bottom: int) -> str:
+def _draw_mark(x: float, kind: MarkKind, text: str, bottom: int) -> Iterator[str]:
     colour = _COLOURS[_MARKS.get(kind, Tone.STARTING)]
     line = f'<path d="M{x} {_TOP - 6}V{bottom}" stroke="{colour}" stroke-dasharray="4 3">'
-    return f"{line}<title>{_clean(text)}</title></path>"
+    yield f"{line}<title>{_clean(text)}</title></path>"
+    if kind in (MarkKind.FAILED, MarkKind.SUCCEEDED):
+        yield _write(x + 6, _TOP - 4, text, colour)
 
 
 def _draw_row(row: Bar | str, top: int, place: _Place) -> Iterator[str]:

@@ -220,6 +220,27 @@ async def test_interrupted_follow_leaves_the_application(scripted_cluster: Clust
 
 
 @pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ([], {"spark.kubernetes.executor.podNamePrefix": "job"}),
+        (["--restart-policy", "OnFailure"], {"spark.app.name": "job"}),
+        (
+            ["--conf", "spark.kubernetes.executor.podNamePrefix=mine"],
+            {"spark.kubernetes.executor.podNamePrefix": "mine"},
+        ),
+    ],
+)
+def test_executors_of_a_program_are_named_after_the_application(
+    scripted_cluster: Cluster, options: list[str], expected: dict[str, str]
+) -> None:
+    assert main(["submit", "job.py", "--name", "job", "--image", "spark:4.3.0", *options]) == ExitCode.SUCCESS
+    conf = read_spec(scripted_cluster)["sparkConf"]
+    names = ("spark.kubernetes.executor.podNamePrefix", "spark.app.name")
+    assert {key: conf[key] for key in names if key in conf} == expected
+
+
+@pytest.mark.usefixtures("folder")
 def test_dry_run_prints_the_manifest_and_creates_nothing(
     scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -105,6 +105,17 @@ def test_picture_shows_states_executors_and_their_number() -> None:
     assert bars["RunningHealthy"] > bars["DriverRequested"] > bars["Submitted"] > bars["ResourceReleased"] > 0
 
 
+def test_picture_has_colours_for_dark_pages_and_names_the_end() -> None:
+    picture = draw(build(*FAILED))
+    style = picture.findtext(f"{SVG}style") or ""
+    assert style.startswith("@media (prefers-color-scheme: dark)")
+    page = next(picture.iter(f"{SVG}rect"))
+    written = [one.get("fill") for one in (page, *picture.iter(f"{SVG}text"))]
+    failed = next(one for one in picture.iter(f"{SVG}text") if one.text == "Failed" and float(one.get("x", "0")) > 900)
+    assert all(f'[fill="{colour}"]' in style for colour in written)
+    assert failed.get("fill") == "#c8402f"
+
+
 def test_picture_without_times_has_a_title_only() -> None:
     timeline = replace(build(("Submitted", 0)), begin=None, attempts=())
     assert read_texts(draw(timeline)) == ["jobs/pi: Submitted", "0s", "1s"]
