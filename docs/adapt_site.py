@@ -76,7 +76,8 @@ def _add_anchors(html: str) -> str:
     """Return the page with an anchor for each row of a table, for example `sparkapplicationoperator-image`."""
     sections = re.split(r'(?=<h[23] id=")', html)
     return "".join(
-        re.sub(r"<td><code>\*{0,2}(\w+)</code></td>", partial(_link_row, section), section) for section in sections
+        re.sub(r"(?<=<tr>\n)<td><code>\*{0,2}(\w+)</code></td>", partial(_link_row, section), section)
+        for section in sections
     )
 
 

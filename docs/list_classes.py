@@ -254,15 +254,16 @@ def _list_parameters(documented: Any, meanings: dict[str, str]) -> Iterator[str]
     if not meanings:
         return
     signature = inspect.signature(documented.__init__ if inspect.isclass(documented) else documented)
-    yield "| Parameter | Type | Default | |"
-    yield "|---|---|---|---|"
+    yield "| Parameter | Type, default | |"
+    yield "|---|---|---|"
     for name, meaning in meanings.items():
         # The signature of a class does not have the parameters that it passes on.
         parameter = signature.parameters.get(name.lstrip("*"), inspect.Parameter("_", inspect.Parameter.KEYWORD_ONLY))
         default = "" if parameter.default is parameter.empty else f"`{_format_default(parameter.default)}`"
         owner = getattr(documented, "__name__", "")
         default = _COMPUTED_DEFAULTS.get(name) or _COMPUTED_DEFAULTS.get(f"{owner}.{name}") or default
-        yield f"| `{name}` | {_format_type(parameter.annotation)} | {default} | {_format_cell(meaning)} |"
+        kind = "<br>".join(filter(None, (_format_type(parameter.annotation), default and f"default {default}")))
+        yield f"| `{name}` | {kind} | {_format_cell(meaning)} |"
     yield ""
 
 

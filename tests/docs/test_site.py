@@ -23,7 +23,7 @@ def test_backslash_in_a_code_block_stays() -> None:
 
 
 def test_parameter_on_the_page_of_classes_has_an_anchor() -> None:
-    row = "<tr><td><code>image</code></td><td>x</td></tr>"
+    row = "<tr>\n<td><code>image</code></td>\n<td><code>None</code></td></tr>"
     page = complete(f'<h2 id="operator">O</h2>{row}<h3 id="hook">H</h3>{row}', "reference/airflow.md")
     assert re.findall(r'id="(\w+-\w+)"', page) == ["operator-image", "hook-image"]
     assert complete(row) == row
