@@ -155,6 +155,9 @@ class Informer:
                         _PAUSE_AFTER_REFUSAL,
                         extra={"namespace": namespace},
                     )
+            # Before Python 3.13, a task group that fails while its task is cancelled hides the cancellation.
+            if (task := asyncio.current_task()) is not None and task.cancelling():
+                raise asyncio.CancelledError
             filled.set()
             await asyncio.sleep(_PAUSE_AFTER_REFUSAL)
 

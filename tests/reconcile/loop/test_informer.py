@@ -132,3 +132,25 @@ async def test_unreachable_workloads_at_the_start_end_the_informer() -> None:
     with pytest.raises(ExceptionGroup) as caught:
         await wait_for_first_cluster(ScriptedLists(WORKLOADS, [build_error(Unreachable, None)]), kueue=True)
     assert caught.group_contains(Unreachable)
+
+
+async def test_informer_ends_when_a_list_fails_while_it_is_cancelled() -> None:
+    listing = asyncio.Event()
+
+    class FailingWhenCancelled(ScriptedLists):
+        async def list(self, resource: ResourceType, *_: Any, **__: Any) -> ObjectList:
+            listing.set()
+            try:
+                await asyncio.Event().wait()
+            except asyncio.CancelledError:
+                raise build_error(Unreachable, None) from None
+            raise AssertionError(resource)
+
+    client, scope = FailingWhenCancelled(PODS, []), NamedNamespaces((NAMESPACE,))
+    watches = Informer(client, scope, "spark", Caches.empty(), lambda _: None, lambda _: None, persistent=True)  # type: ignore[arg-type]
+    running = asyncio.create_task(watches.run())
+    await listing.wait()
+    running.cancel()
+    _, pending = await asyncio.wait([running], timeout=DEADLINE)
+    running.cancel()
+    assert not pending
