@@ -2,9 +2,7 @@
 
 import { findProblem } from "./layout.js";
 
-const AT_ONCE = 6;
-const TIMEOUT = 30_000;
-const KEY = "spark_run";
+const [AT_ONCE, TIMEOUT, KEY] = [6, 30_000, "spark_run"];
 const SENTENCES = {
   0: "Airflow does not answer. This page tries again.",
   401: "Your session has ended. Sign in to Airflow again, then reload this page.",
@@ -102,10 +100,9 @@ export async function readLinks(one) {
 /** Return task instances that recorded a run, newest first, and how many there are. */
 export async function listRuns(one, offset, most) {
   const parameters = { xcom_key: KEY, limit: most, offset, order_by: "-timestamp" };
-  const answer = await read(`${formatTasks(one)}/~/xcomEntries`, parameters);
-  const runs = answer.xcom_entries.map((entry) => (
-    { dag: entry.dag_id, run: entry.run_id, task: entry.task_id, index: entry.map_index }));
-  return { runs, total: answer.total_entries };
+  const { xcom_entries: entries, total_entries: total } = await read(`${formatTasks(one)}/~/xcomEntries`, parameters);
+  return { total, runs: entries.map((entry) => (
+    { dag: entry.dag_id, run: entry.run_id, task: entry.task_id, index: entry.map_index })) };
 }
 
 /** Return whether a text is the address of a web page. A recorded address can have another scheme. */

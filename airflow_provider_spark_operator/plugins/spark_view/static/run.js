@@ -54,13 +54,15 @@ function build(record, links, one, showAll) {
   return [
     buildHead(record, layout), buildVerdict(record), buildLinks(links, one), buildLanes(layout, showAll),
     section("Events", buildMarks(layout)), section("Waits", buildWaits(record)),
-    section("Totals", buildTotals(record)), section("Not recorded", listTexts(record.missing, ({ what, why }) =>
-      make("li", {}, `${what}: ${why}`))),
+    section("Totals", buildTotals(record)),
+    section("Earlier tries", listTexts(record.earlierTries, ({ tryNumber, begin, end, verdict = {} }) =>
+      make("li", {}, `Try ${tryNumber}: ${verdict.sentence ?? verdict.outcome ?? "unknown"} `,
+        make("span", { class: "note" }, [begin, end].map(readTime).filter(Boolean).map(formatTime).join(" to "))))),
+    section("Not recorded", listTexts(record.missing, ({ what, why }) => make("li", {}, `${what}: ${why}`))),
   ];
 }
 
 const section = (title, content) => content && make("section", {}, make("h2", {}, title), content);
-
 function listTexts(value, format) {
   const texts = list(value).map(format);
   return texts.length > 0 && make("ul", {}, texts);
@@ -106,7 +108,8 @@ function buildLane({ label, begin, end, x, width, tone, lasted, detail, tag, mes
   const sign = tag && draw("svg", { x: `${Math.min(x + width, 99)}%`, y: "50%", class: "sign" },
     draw("path", { d: "M-6 0L0-6 6 0 0 6Z" }));
   return make("li", {},
-    make("details", { id, class: "label" }, make("summary", { title: label }, label),
+    make("details", { id, class: "label" },
+      make("summary", { title: label }, label.length > 28 ? `…${label.slice(-27)}` : label),
       `${formatTime(begin)} to ${formatTime(end)}`, message && `, ${message}`),
     draw("svg", { class: "lane", "aria-hidden": "true" }, lines, bar, sign),
     make("span", { class: "text" }, tag && make("strong", { class: "tag" }, tag), ` ${lasted} ${detail}`));
@@ -129,7 +132,7 @@ function buildAxis({ ticks }) {
 
 const buildMarks = ({ marks }) => listTexts(marks, ({ time, kind, text, tone }) => make("li", {},
   make("strong", { class: `word ${tone}` }, kind.replace(/(?<=[a-z])[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)),
-  ` ${text} `, make("span", { class: "note" }, formatTime(time))));
+  ` ${text === kind ? "" : text} `, make("span", { class: "note" }, formatTime(time))));
 
 const buildWaits = ({ waits, live, end: now }) => listTexts(waits, ({ kind, role, begin, end, pods, text }) => {
   const [from, to] = [readTime(begin), readTime(end ?? (live ? now : undefined))];

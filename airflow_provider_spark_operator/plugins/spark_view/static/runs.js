@@ -4,8 +4,7 @@ import { formatAddress, formatTaskPage, listRuns, readRecord } from "./airflow.j
 import { button, formatTime, inAirflow, link, make, say, show } from "./elements.js";
 import { findProblem, formatDuration, nameOutcome, readTime } from "./layout.js";
 
-const PAGE = 50;
-const LATER = 15_000;
+const [PAGE, LATER] = [50, 15_000];
 const countHours = ({ requested }) =>
   requested && Object.values(requested).reduce((total, { coreHours }) => total + coreHours, 0);
 const [duration, amount] = [(seconds) => formatDuration(seconds * 1000), (value) => value.toFixed(2)];
@@ -36,11 +35,10 @@ export async function showRuns(scope) {
   })));
   const field = make("input", { type: "search", id: "filter", autocomplete: "off" });
   field.addEventListener("input", () => { words = field.value.toLowerCase(); render(); });
-  const body = make("tbody");
+  const [body, end] = [make("tbody"), make("div", { class: "end" })];
   const table = make("table", {}, make("thead", {}, make("tr", {}, heads)), body);
   const status = say("Reading the runs…");
   const all = button("Load all", "all", async () => { while (await more()); });
-  const end = make("div", { class: "end" });
 
   function render() {
     if (total === Infinity) return;
@@ -66,23 +64,28 @@ export async function showRuns(scope) {
     } catch (error) {
       row.text = error.message;
     }
+    draw(row);
+    pending ||= requestAnimationFrame(() => { pending = 0; render(); });
+  }
+
+  function draw(row) {
     const cells = columns.map(([, read, format = String]) => (read(row) === undefined ? "" : format(read(row))));
     row.words = cells.join(" ").toLowerCase();
     const task = link(cells[0], findPage(row.one), { id: `row-${rows.indexOf(row)}` });
     const others = cells.slice(1).map((text) => make("td", {}, text));
     row.element = make("tr", {}, make("th", { scope: "row" }, task), others);
-    pending ||= requestAnimationFrame(() => { pending = 0; render(); });
   }
 
   async function read() {
     try {
       const page = await listRuns(scope, offset, PAGE);
       offset += PAGE;
-      const fresh = page.runs.map((one) => ({ one }));
+      const fresh = page.runs.map((one) => ({ one, text: "…" }));
       rows.push(...fresh);
-      total = page.runs.length ? page.total : rows.length;
+      total = fresh.length ? page.total : rows.length;
+      fresh.forEach(draw);
+      render(); // the rows appear at once, and their records later
       await Promise.all(fresh.map(load));
-      render();
     } catch (error) {
       status.textContent = error.message;
       return false;
@@ -111,8 +114,6 @@ export async function showRuns(scope) {
 const findPage = (one) =>
   (window.parent === window ? formatAddress(one) : inAirflow(`${formatTaskPage(one)}/plugin/spark`));
 
-/** Compare two values. A missing one is the smallest. */
-function compare(one, other) {
-  if (typeof one === "number" && typeof other === "number") return one - other;
-  return String(one ?? "").localeCompare(String(other ?? ""));
-}
+// A missing value is the smallest.
+const compare = (one, other) => (typeof one === "number" && typeof other === "number" ? one - other :
+  String(one ?? "").localeCompare(String(other ?? "")));
