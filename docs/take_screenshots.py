@@ -25,6 +25,9 @@ PAGES = {
     "details": "tasks/daily_report/details",
     "failure-light": "tasks/load_orders",
     "failure-dark": "tasks/load_orders",
+    "view-light": "tasks/daily_report/plugin/spark",
+    "view-dark": "tasks/load_orders/plugin/spark",
+    "runs": "plugin/spark-tasks",
 }
 DAG_FILE = """
 from airflow.sdk import DAG
@@ -64,7 +67,7 @@ _LINKS = {
 }
 _WIDTH, _SCALE = 1180, 2
 # The heights of the windows, in pixels. A taller window shows more of the log.
-_WINDOW_HEIGHTS = {"failure": 1500, "task": 1100, "xcoms": 1040, "details": 700}
+_WINDOW_HEIGHTS = {"failure": 1500, "task": 1100, "xcoms": 1040, "details": 700, "view": 1000, "runs": 620}
 # The parts of a page that its picture shows, one below the other: left, top, right and bottom edge, in pixels. They end
 # above the lines of the log that contain facts about this machine, such as paths.
 _PARTS = {
@@ -72,8 +75,10 @@ _PARTS = {
     "task": ((0, 0, _WIDTH, 718),),
     "xcoms": ((0, 0, _WIDTH, 1010),),
     "details": ((0, 0, _WIDTH, 700),),
+    "view": ((0, 0, _WIDTH, 960),),
+    "runs": ((0, 0, _WIDTH, 480),),
 }
-_COLOURS = 128
+_COLOURS = 256
 _CHROMIUM = (
     *("--headless", "--no-sandbox", "--hide-scrollbars", "--disable-gpu", "--virtual-time-budget=30000"),
     f"--force-device-scale-factor={_SCALE}",
