@@ -38,6 +38,7 @@ class DemoSink:
     def __init__(self, name: str, say: Callable[[str, str], None]) -> None:
         self._name = name
         self._say = say
+        self._executors = ""
 
     def show_state(self, entry: StateEntry, executors: ExecutorCount | None) -> None:
         """Show the state, and the executors of an application that runs."""
@@ -46,8 +47,10 @@ class DemoSink:
             self.show_executors(executors)
 
     def show_executors(self, executors: ExecutorCount) -> None:
-        """Show the number of executors."""
-        self._say(self._name, f"executors {executors}")
+        """Show the number of executors, unless there are none or the same number was shown before."""
+        if executors.present and (text := f"executors {executors}") != self._executors:
+            self._say(self._name, text)
+            self._executors = text
 
     def show_obstacle(self, sentence: str) -> None:
         """Show what the application waits for."""

@@ -42,6 +42,7 @@ from ..views.application_columns import (
     describe_outcome,
     describe_state,
     format_optional,
+    style_cell,
 )
 from ..views.description import Description, build_document, read_description
 from ..views.event_rows import TITLES, build_event_row, style_type
@@ -146,7 +147,11 @@ def _print_summary(printer: SectionPrinter, report: Description) -> None:
         ("Driver pod", report.driver),
         ("Spark UI", _describe_ui(report)),
     ]
-    styles = {"State": style_state(summary.state), "Outcome": style_state(str(verdict.outcome)), "Cause": "red"}
+    styles = {
+        "State": style_cell(describe_state(summary)),
+        "Outcome": style_state(str(verdict.outcome)),
+        "Cause": "red",
+    }
     printer.print_pairs(pairs, styles)
 
 

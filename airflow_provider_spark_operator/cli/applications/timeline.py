@@ -211,7 +211,7 @@ class _Chart:
 
     def build_legend(self, tones: Iterable[Tone]) -> Text:
         """Return the line that says what the colours mean."""
-        return Text("   ").join(Text.assemble((self._full, _STYLES[tone]), (f" {tone}", "dim")) for tone in tones)
+        return Text("   ").join(Text.assemble((self._full, _STYLES[tone]), (f" {tone.label}", "dim")) for tone in tones)
 
     def _find_column(self, time: datetime) -> int:
         share = (time - self._begin) / self._span

@@ -1,15 +1,16 @@
 """`spark-operator validate`: validate resources in files, without a cluster."""
 
 import json
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated
+from typing import Annotated, Final, TextIO
 
 from ...core.kubernetes.problems import Problem, Severity
 from ...core.validation.validate import validate
 from ..base.errors import print_note
 from ..base.exit_codes import ExitCode
-from ..base.streams import escape_controls
+from ..base.streams import escape_controls, paint
 from ..files.documents import (
     DocumentError,
     SourceDocument,
@@ -59,11 +60,15 @@ class Finding:
     message: str
     severity: Severity = Severity.ERROR
 
-    def __str__(self) -> str:
+    def describe(self, stream: TextIO) -> str:
+        """Return the line for a stream, in colours if it is a terminal."""
         place = f"{self.source}:{self.line}:{self.column}" if self.line is not None else self.source
-        severity = "" if self.severity is Severity.ERROR else self.severity.value
-        text = ": ".join(part for part in (place, severity, self.resource, self.path, self.message) if part)
-        return escape_controls(text)
+        severity = paint(f"{self.severity}:", _STYLES[self.severity], stream)
+        text = ": ".join(part for part in (self.resource, self.path, self.message) if part)
+        return f"{escape_controls(place)}: {severity} {escape_controls(text)}"
+
+
+_STYLES: Final = {Severity.ERROR: "red", Severity.WARNING: "yellow"}
 
 
 @dataclass
@@ -205,7 +210,7 @@ def _describe(content: object) -> str:
 
 def _print(findings: Sequence[Finding], valid: int | None) -> None:
     for finding in findings:
-        print(finding)
+        print(finding.describe(sys.stdout))
     if valid is not None:
         print(f"{valid} {_count(valid)} valid")
 

@@ -121,7 +121,8 @@ class Parameter:
     def _complete(self, kind: Any, context: click.Context, parameter: click.Parameter, incomplete: str) -> list[Any]:
         """Return the completions of an incomplete word: names of files, or words that are not given yet."""
         if _FILE_NAMES.match(str(parameter.metavar)):
-            return click.Path().shell_complete(context, parameter, incomplete)
+            path = click.Path(file_okay=parameter.metavar != "DIR")
+            return path.shell_complete(context, parameter, incomplete)
         if self.complete is not None:
             words = self.complete(context, incomplete)
         else:

@@ -19,6 +19,8 @@ spark-operator complete -- local ''
 
 FILES: Final = ":files"
 """The only line of the output if the shell has to complete the name of a file."""
+FOLDERS: Final = ":folders"
+"""The only line of the output if the shell has to complete the name of a folder."""
 
 _OPTION_OF_VALUE: Final = re.compile(r"--[a-z][a-z-]*=")
 
@@ -30,7 +32,7 @@ def run(
 ) -> ExitCode:
     """Print the possible completions of the last word, one per line: the completion, a tab, and its meaning.
 
-    If the last word is the name of a file, the command prints `:files`.
+    If the last word is the name of a file or a folder, the command prints `:files` or `:folders`.
     """
     given = words or [""]
     *before, incomplete = _join(given)
@@ -40,8 +42,8 @@ def run(
     value = incomplete[option.end() :] if option else incomplete
     with suppress(CommandError):  # the verb needs a package that is not installed
         for item in ShellComplete(build_program(), {}, PROGRAM, "").get_completions(before, incomplete):
-            if item.type == "file":
-                print(FILES)
+            if item.type in ("file", "dir"):
+                print(FILES if item.type == "file" else FOLDERS)
             elif item.value.startswith(value):
                 print(f"{replaced}{item.value}\t{' '.join((item.help or '').split())}")
     return ExitCode.SUCCESS

@@ -22,10 +22,10 @@ _spark_operator() {
   local IFS=$'\\n'
   local word="${COMP_WORDS[COMP_CWORD]#=}"
   COMPREPLY=($(spark-operator complete -- "${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null | cut -f 1))
-  if [ "${COMPREPLY[0]-}" = :files ]; then
-    COMPREPLY=($(compgen -f -- "$word"))
-    compopt -o filenames 2>/dev/null
-  fi
+  case "${COMPREPLY[0]-}" in
+    :files) COMPREPLY=($(compgen -f -- "$word")); compopt -o filenames 2>/dev/null ;;
+    :folders) COMPREPLY=($(compgen -d -- "$word")); compopt -o filenames 2>/dev/null ;;
+  esac
 }
 complete -F _spark_operator spark-operator
 """
@@ -40,6 +40,7 @@ _spark_operator() {
     found+=("${${line%%$'\\t'*}//:/\\\\:}${meaning:+:$meaning}")
   done
   if [ "$line" = :files ]; then compset -P '--*='; _files
+  elif [ "$line" = :folders ]; then compset -P '--*='; _files -/
   elif (( ${#found} )); then _describe 'spark-operator' found
   fi
 }
@@ -50,10 +51,11 @@ _FISH = """\
 function __spark_operator_complete
     set -l words (commandline -opc) (commandline -ct)
     set -l found (spark-operator complete -- $words[2..-1] 2>/dev/null)
-    if test "$found[1]" = :files
+    if string match -qr '^:(files|folders)$' -- "$found[1]"
         set -l option (string match -r '^--[a-z-]+=' -- $words[-1])
         set -l path (string replace -r '^--[a-z-]+=' '' -- $words[-1])
-        for file in (__fish_complete_path "$path")
+        set -l complete (test "$found[1]" = :folders && echo __fish_complete_directories || echo __fish_complete_path)
+        for file in ($complete "$path")
             echo "$option$file"
         end
     else

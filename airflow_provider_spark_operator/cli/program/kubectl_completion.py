@@ -9,10 +9,11 @@ import sys
 from contextlib import redirect_stdout
 
 from .. import main as run
-from .complete import FILES
+from .complete import FILES, FOLDERS
 
 _NO_FILES = ":4"
 _FILES = ":0"
+_FOLDERS = ":16"
 
 
 def main() -> int:
@@ -21,5 +22,5 @@ def main() -> int:
     with redirect_stdout(found):
         exit_code = run(["complete", "--", *sys.argv[1:]])
     text = found.getvalue()
-    print(_FILES if text == f"{FILES}\n" else f"{text}{_NO_FILES}")
+    print({f"{FILES}\n": _FILES, f"{FOLDERS}\n": _FOLDERS}.get(text, f"{text}{_NO_FILES}"))
     return exit_code

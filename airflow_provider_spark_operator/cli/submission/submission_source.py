@@ -16,6 +16,7 @@ from ...core.kubernetes.names import DEFAULT_API_VERSION
 from ...core.kubernetes.problems import InvalidResource, Problem
 from ...core.parameters.parameters import NAMES, Parameters
 from ...core.report.events import EXECUTOR_PREFIX_KEY
+from ...core.spark.installation import advise_installation
 from ...follow.access.errors import NameTaken
 from ...follow.access.reference import ApplicationReference
 from ...follow.submission.composition import Composition
@@ -40,9 +41,7 @@ def write_object(folder: str, place: str, content: bytes) -> bool:
     try:
         core = importlib.import_module("fsspec.core")
     except ModuleNotFoundError:
-        raise RuntimeError(
-            "missing package fsspec. Install it with pip install 'airflow-provider-spark-operator[files]'"
-        ) from None
+        raise RuntimeError(f"missing package fsspec. To install it, {advise_installation('files')}") from None
     filesystem, root = core.url_to_fs(folder)
     path = f"{root.rstrip('/')}/{place}"
     if filesystem.exists(path):

@@ -17,6 +17,8 @@ from ..options.task_filter import TaskFilter
 from ..output.tables import Column, Table
 from .pod_census import PodCensus
 
+# Parentheses after a state that name no obstacle.
+_HARMLESS: Final = frozenset({"", "deleting", "deleted", "held", "queued"})
 # In the messages of `core.lifecycle.application`.
 _COUNT: Final = "(executors ready: "
 
@@ -77,15 +79,18 @@ def format_optional(duration: timedelta | None) -> str:
     return "" if duration is None else format_duration(duration)
 
 
-def _style_cell(cell: str) -> str:
-    return style_state(cell.partition(" ")[0])
+def style_cell(cell: str) -> str:
+    """Return the colour of a state with its obstacle in parentheses, as a style of rich; empty for no colour."""
+    state, _, obstacle = cell.partition(" (")
+    style = style_state(state)
+    return "yellow" if obstacle.rstrip(")") not in _HARMLESS and style != "red" else style
 
 
 _NAMESPACE: Final[Column[ApplicationSummary]] = Column("NAMESPACE", lambda summary: summary.namespace, 12)
 _COLUMNS: Final[tuple[Column[ApplicationSummary], ...]] = (
     Column("NAME", lambda summary: summary.name, 20, is_key=True),
-    Column("STATE", describe_state, 16, is_shortened=True, replaced_by="OUTCOME", style=_style_cell),
-    Column("OUTCOME", _describe_cause, 9, style=_style_cell),
+    Column("STATE", describe_state, 16, is_shortened=True, replaced_by="OUTCOME", style=style_cell),
+    Column("OUTCOME", _describe_cause, 9, style=style_cell),
     Column("ATTEMPTS", lambda summary: str(summary.attempts), drop_rank=3),
     Column("EXECUTORS", lambda summary: str(summary.executors), drop_rank=2),
     Column("AGE", lambda summary: format_optional(summary.age), 6),

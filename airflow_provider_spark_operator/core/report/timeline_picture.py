@@ -84,7 +84,7 @@ def draw_timeline(timeline: Timeline) -> str:
 
 def _draw_key(tone: Tone, x: int) -> Iterator[str]:
     yield f'<rect x="{x}" y="42" width="10" height="10" rx="2" fill="{_COLOURS[tone]}"/>'
-    yield _write(x + 15, 51, tone, "#5b6472")
+    yield _write(x + 15, 51, tone.label, "#5b6472")
 
 
 def _draw_axis(times: Iterable[datetime], begin: datetime, place: _Place, bottom: int) -> Iterator[str]:

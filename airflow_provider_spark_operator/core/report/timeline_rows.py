@@ -28,6 +28,11 @@ class Tone(StrEnum):
     DRIVER = "driver"
     EXECUTOR = "executor"
 
+    @property
+    def label(self) -> str:
+        """The word in a legend: an application that has ended can also retain its resources."""
+        return "ended" if self is Tone.RELEASED else self.value
+
 
 @dataclass(frozen=True)
 class Bar:

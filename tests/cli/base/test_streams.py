@@ -53,7 +53,7 @@ def folder(tmp_path: Path) -> Path:
 def test_ascii_locale_escapes_other_characters(folder: Path, locale: dict[str, str]) -> None:
     found = run_command(folder.parent, "validate", "é/bäd.yaml", variables=locale)
     assert (found.returncode, found.stderr) == (ExitCode.INVALID, b"")
-    assert found.stdout.startswith(b"\\xe9/b\\xe4d.yaml:4:12: SparkApplication p\\xe4i: metadata.name: 'p\\xe4i' ")
+    assert found.stdout.startswith(b"\\xe9/b\\xe4d.yaml:4:12: error: SparkApplication p\\xe4i: metadata.name: 'p")
 
     found = run_command(folder.parent, "validate", "é/nöt.yaml", "-o", "json", variables=locale)
     assert json.loads(found.stdout)["problems"][0]["file"] == "é/nöt.yaml"
@@ -137,4 +137,4 @@ def test_closed_standard_error_does_not_change_the_result(tmp_path: Path, shell:
 def test_closed_standard_input_is_reported(tmp_path: Path) -> None:
     found = run_command(tmp_path, "validate", "-", shell="<&-")
     assert (found.returncode, found.stderr) == (ExitCode.INVALID, b"")
-    assert found.stdout == b"standard input: cannot be read: it is closed\n"
+    assert found.stdout == b"standard input: error: cannot be read: it is closed\n"

@@ -1,5 +1,6 @@
 import io
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -26,7 +27,7 @@ def test_valid_resources_are_counted(application: Path, capsys: pytest.CaptureFi
 def test_standard_input_is_read(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"kind: Spork")))
     assert main(["validate", "-"]) == ExitCode.INVALID
-    assert capsys.readouterr().out.startswith("standard input:1:1: Spork: kind: 'Spork' is not supported")
+    assert capsys.readouterr().out.startswith("standard input:1:1: error: Spork: kind: 'Spork' is not supported")
 
 
 def test_every_problem_of_every_file_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -36,11 +37,11 @@ def test_every_problem_of_every_file_is_one_line(tmp_path: Path, capsys: pytest.
     assert main(["validate", str(bad), str(missing)]) == ExitCode.INVALID
     lines = capsys.readouterr().out.splitlines()
     assert [line.split(" is ")[0].split(" must ")[0] for line in lines[:2]] == [
-        f"{bad}:8:21: SparkApplication pi: spec.runtimeVersions.sparkVersion:",
-        f"{bad}:11:1: Spork: kind: 'Spork'",
+        f"{bad}:8:21: error: SparkApplication pi: spec.runtimeVersions.sparkVersion:",
+        f"{bad}:11:1: error: Spork: kind: 'Spork'",
     ]
-    assert lines[2].startswith(f"{bad}:13:5: not YAML: ")
-    assert lines[3] == f"{missing}: cannot be read: no such file or directory"
+    assert lines[2].startswith(f"{bad}:13:5: error: not YAML: ")
+    assert lines[3] == f"{missing}: error: cannot be read: no such file or directory"
     assert len(lines) == 4
 
 
@@ -81,7 +82,7 @@ def test_spark_cluster_is_validated_by_its_own_rules(tmp_path: Path, capsys: pyt
     )
     assert main(["validate", str(bad)]) == ExitCode.INVALID
     place = "SparkCluster cl: spec.clusterTolerations.instanceConfig.minWorkers"
-    assert capsys.readouterr().out == f"{bad}:6:57: {place}: is 3, more than maxWorkers (2)\n"
+    assert capsys.readouterr().out == f"{bad}:6:57: error: {place}: is 3, more than maxWorkers (2)\n"
 
 
 @pytest.mark.parametrize(
@@ -126,7 +127,7 @@ def test_duplicate_key_is_an_error_with_its_line(tmp_path: Path, capsys: pytest.
     file = tmp_path / "app.yaml"
     file.write_text(APPLICATION + "  mainClass: B\n")
     assert main(["validate", str(file)]) == ExitCode.INVALID
-    expected = f"{file}:10:3: not usable: duplicate key 'mainClass', already defined in line 6\n"
+    expected = f"{file}:10:3: error: not usable: duplicate key 'mainClass', already defined in line 6\n"
     assert capsys.readouterr().out == expected
 
 
@@ -265,4 +266,14 @@ def test_folder_is_validated_without_resources_of_other_kinds(
 
 def test_folder_without_manifests_is_invalid(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["validate", str(tmp_path)]) == ExitCode.INVALID
-    assert capsys.readouterr().out == f"{tmp_path}: contains no file with the suffix .yaml, .yml, .json\n"
+    assert capsys.readouterr().out == f"{tmp_path}: error: contains no file with the suffix .yaml, .yml, .json\n"
+
+
+def test_severity_has_a_colour_on_a_terminal(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    missing = tmp_path / "none.yaml"
+    assert main(["validate", str(missing)]) == ExitCode.INVALID
+    assert capsys.readouterr().out.startswith(f"{missing}: \x1b[31merror:\x1b[0m cannot be read")

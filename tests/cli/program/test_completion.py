@@ -60,6 +60,7 @@ def complete(capsys: pytest.CaptureFixture[str], *words: str) -> list[str]:
         (["validate", ""], [":files"]),
         (["submit", "job.py", "--", "in"], [":files"]),
         (["list", "--kubeconfig=con"], [":files"]),
+        (["local", "down", "--home", ""], [":folders"]),
         (["timeline", "pi", "--svg", "p"], [":files"]),
         (["delete", "--al"], ["--all"]),
         (["delete", "--all", "--al"], []),
