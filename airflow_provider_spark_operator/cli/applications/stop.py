@@ -135,6 +135,7 @@ async def _ask_next(
 
 async def _await_end(client: KubeClient, reference: ApplicationReference, limit: timedelta) -> ExitCode:
     """Wait until the application ends. Ask again if its operator has started another driver meanwhile."""
+    since = client.get_time().replace(microsecond=0)
     _, asked = await _ask_next(client, reference, "", limit)
 
     async def ask_repeatedly(asked: str) -> None:
@@ -146,7 +147,7 @@ async def _await_end(client: KubeClient, reference: ApplicationReference, limit:
 
     asking = asyncio.create_task(ask_repeatedly(asked))
     try:
-        return await wait_and_report(client, reference, Wait(limit=limit, afterwards="Deleting it"))
+        return await wait_and_report(client, reference, Wait(limit=limit, since=since, afterwards="Deleting it"))
     finally:
         asking.cancel()
         await asyncio.wait([asking])

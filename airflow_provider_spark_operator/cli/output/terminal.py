@@ -35,6 +35,7 @@ class Terminal:
         is_local: Whether the driver is a process of this machine. Then the address of the Spark UI is printed, and
             warnings that every driver writes there are routine.
         progress: The line that shows the state. None if there is no such line.
+        since: The time from which states are printed. None for all states.
 
     Attributes:
         obstacle: The sentence about the first pod that cannot be started, unless the cluster is shared.
@@ -49,7 +50,9 @@ class Terminal:
         shows_routine: bool = True,
         is_local: bool = False,
         progress: ProgressLine | None = None,
+        since: datetime | None = None,
     ) -> None:
+        self._since = since
         self._progress = progress
         self._is_shared = is_shared
         self.obstacle: asyncio.Future[str] = asyncio.get_running_loop().create_future()
@@ -63,6 +66,8 @@ class Terminal:
         """Print the time and the state, and the executors of an application that runs."""
         if self._progress is not None:
             self._progress.state = entry.state
+        if self._since is not None and entry.time is not None and entry.time < self._since:
+            return
         message = f": {entry.message}" if entry.message else ""
         self._print_note(message, label=f"{_format_clock(entry.time)} {entry.state}", style=style_state(entry.state))
         if executors is not None:

@@ -5,7 +5,7 @@ import logging
 import sys
 from collections.abc import Coroutine, Sequence
 from dataclasses import dataclass, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import partial
 from typing import Annotated, Any, TypeAlias
 
@@ -66,6 +66,7 @@ class Wait:
         limit: The time after which to stop waiting. None if there is no limit.
         with_log: Whether to print the driver's log to stdout.
         verbose: Whether to print Spark's own lines below level WARNING as well.
+        since: The time from which states are printed. None for all states.
         afterwards: What happens to the application after the limit, as a sentence.
     """
 
@@ -74,6 +75,7 @@ class Wait:
     limit: timedelta | None = None
     with_log: bool = False
     verbose: bool = False
+    since: datetime | None = None
     afterwards: str = "The application continues"
 
     @property
@@ -141,7 +143,9 @@ async def _follow(
     """
     driver_log = DriverLogOptions(longest=sys.maxsize) if wait.with_log else None
     async with show_progress(None if wait.verbose else sys.stderr) as progress:
-        terminal = Terminal(is_shared=True, shows_log=wait.with_log, shows_routine=wait.verbose, progress=progress)
+        terminal = Terminal(
+            is_shared=True, shows_log=wait.with_log, shows_routine=wait.verbose, progress=progress, since=wait.since
+        )
         narration = Narration(terminal, driver_log, situation, ATTENDED)
         try:
             if not wait.goals:

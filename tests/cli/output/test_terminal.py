@@ -57,6 +57,13 @@ async def test_routine_lines_of_spark_are_counted_if_they_are_not_printed(capsys
     assert terminal.hidden == 1
 
 
+async def test_states_before_a_time_are_not_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    terminal = Terminal(since=datetime(2026, 1, 2, tzinfo=UTC))
+    for state, day in (("RunningHealthy", 1), ("Succeeded", 2)):
+        terminal.show_state(StateEntry(state, datetime(2026, 1, day, tzinfo=UTC)), None)
+    assert [line.split()[-1] for line in capsys.readouterr().err.splitlines()] == ["Succeeded"]
+
+
 async def test_number_of_hidden_lines_is_reported_once(capsys: pytest.CaptureFixture[str]) -> None:
     terminal = Terminal(shows_routine=False, is_local=True)
     terminal.report_hidden()
