@@ -230,6 +230,10 @@ def _build_options() -> dict[str, ConfigOption]:
         "driver_log_bytes": _build_option(
             "Maximum size of the driver log in the task log, in bytes.", default=str(DRIVER_LOG_BYTES), kind="integer"
         ),
+        "prices": _build_option(
+            "Prices of cores and memory, as JSON. If empty, the record of a run contains no cost.",
+            '{"currency": "EUR", "prices": [{"coreHour": 0.035, "gibHour": 0.004}]}',
+        ),
     }
 
 

@@ -1,13 +1,17 @@
 """Store the record of a run as an XCom of its task, from the triggerer or from a worker, while the application runs."""
 
+import logging
 from concurrent.futures import ThreadPoolExecutor
-from functools import cache, partial
+from functools import cache, lru_cache, partial
 
 from airflow.sdk.execution_time import task_runner
 from asgiref.sync import sync_to_async
 
+from ..airflow_compat import conf
+from ..core.report.prices import InvalidPrices, PriceTable, parse_prices
 from ..follow.recording.recorder import Build, Store
 from ..follow.submission.stamp import TaskStamp
+from ..provider import SECTION
 
 XCOM_KEY = "spark_run"
 """The key of the XCom with the record."""
@@ -25,6 +29,27 @@ def build_store(stamp: TaskStamp) -> Store:
         await sync_to_async(write, thread_sensitive=False, executor=_create_pool())()
 
     return store
+
+
+def read_prices(log: logging.Logger) -> PriceTable | None:
+    """Return the price table in Airflow's configuration; None if there is none, or if it is not valid.
+
+    Args:
+        log: Where to log that the price table is not valid.
+    """
+    text = conf.get(SECTION, "prices", fallback="") or ""
+    prices, problem = _parse(text) if text else (None, "")
+    if problem:
+        log.warning("the record of this run contains no cost: [%s] prices: %s", SECTION, problem)
+    return prices
+
+
+@lru_cache(maxsize=4)  # thousands of tasks share one table
+def _parse(text: str) -> tuple[PriceTable | None, str]:
+    try:
+        return parse_prices(text), ""
+    except InvalidPrices as error:
+        return None, str(error)
 
 
 @cache

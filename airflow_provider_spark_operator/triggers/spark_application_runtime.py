@@ -50,7 +50,7 @@ from .links import ShowLinks, build_link_storage
 from .outage_memory import remember_outages
 from .outcome import build_event
 from .resource_secrets import ResourceSecrets
-from .run_record import build_store
+from .run_record import build_store, read_prices
 from .task_instance import Fate, read_fate
 
 logger = logging.getLogger(__name__)
@@ -137,7 +137,9 @@ class ApplicationWatch:
         if self.stamp is None or not self.is_recorded:
             return None
         hide = self.secrets.hide if self.secrets.exist else None
-        return RunRecorder(self.reference, build_store(self.stamp), hide, lambda: self.situation.cause)
+        return RunRecorder(
+            self.reference, build_store(self.stamp), hide, lambda: self.situation.cause, read_prices(logger)
+        )
 
     async def run(self) -> ApplicationEvent:
         """Read the connection and wait."""

@@ -261,3 +261,25 @@ def test_airflow_without_a_state_store_is_named_in_the_record() -> None:
     task_instance = TaskInstance(try_number=3)
     store_final_record(build_context(task_instance), {"version": 1}, None)
     assert task_instance.xcoms[XCOM_KEY]["missing"][0]["what"] == "earlierTries"
+
+
+def test_configured_prices_yield_the_cost(cluster: Cluster, deferrable: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    prices = {"currency": "EUR", "prices": [{"coreHour": 3_600_000, "gibHour": 0}]}
+    monkeypatch.setenv("AIRFLOW__SPARK_OPERATOR__PRICES", json.dumps(prices))
+    task_instance = TaskInstance()
+    run(operator(deferrable), task_instance)
+    record = read_final(task_instance)
+    assert record["totals"]["cost"]["currency"] == "EUR"
+    milliseconds = record["totals"]["cost"]["executor"] / record["requests"]["executor"]["cores"]
+    assert 0 < milliseconds <= 2 * 1000 * record["totals"]["seconds"], "two executors run at most as long as the run"
+
+
+def test_invalid_prices_cost_a_warning_and_not_the_task(
+    cluster: Cluster, deferrable: bool, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setenv("AIRFLOW__SPARK_OPERATOR__PRICES", "0.04")
+    task_instance = TaskInstance()
+    run(operator(deferrable), task_instance)
+    assert "cost" not in read_final(task_instance)["totals"]
+    warning = "the record of this run contains no cost: [spark_operator] prices: must be a JSON object"
+    assert caplog.text.count(warning) == 1

@@ -11,6 +11,7 @@ from rich.text import Text
 
 from ...core.kubernetes.json_object import JsonObject
 from ...core.kubernetes.times import format_duration
+from ...core.report.prices import InvalidPrices, PriceTable, parse_prices
 from ...core.report.run_record import build_record
 from ...core.report.timeline import MarkKind, Timeline, build_timeline
 from ...core.report.timeline_picture import draw_timeline
@@ -51,6 +52,7 @@ spark-operator timeline pi -o json | jq .totals.requested.executor.coreHours
 """
 
 _STANDARD_OUTPUT: Final = "-"
+_LARGEST_PRICES: Final = 1024 * 1024
 
 
 def run(
@@ -59,6 +61,9 @@ def run(
         str | None, Parameter("--svg FILE", "draw an SVG picture; - is standard output", check=require_text)
     ] = None,
     output: ReportOutput = ReportFormat.TEXT,
+    prices: Annotated[
+        str | None, Parameter("--prices FILE", "compute the cost with the prices in a JSON file", check=require_text)
+    ] = None,
     dag: DagId = None,
     task: TaskId = None,
     run: RunId = None,
@@ -70,17 +75,21 @@ def run(
 
     The application can be running or ended. Executors whose pods are deleted are usually left out, because their
     Events cannot be found. With --svg, the command draws a picture instead of printing the timeline. The JSON
-    output is the record of the run: the timeline with waits, requests, totals, the verdict and what is missing.
+    output is the record of the run: the timeline with waits, requests, totals, the verdict and what is missing. With
+    --prices, it contains the cost.
 
     Without a name, the options of the task select the newest application that the task has submitted.
     """
     if svg is not None and output is ReportFormat.JSON:
         raise CommandError("--svg and --output json cannot be combined", ExitCode.INVALID)
+    if prices is not None and output is not ReportFormat.JSON:
+        raise CommandError("--prices needs --output json", ExitCode.INVALID)
+    table = _read_prices(prices) if prices is not None else None
 
     async def show(client: KubeClient, name: str) -> ExitCode:
         if output is ReportFormat.JSON:
             description = await read_description(client, name)
-            print(format_value(_build_record(description), output), end="")
+            print(format_value(_build_record(description, table), output), end="")
             return report_failures(description.snapshot.refusals)
         snapshot = await read_snapshot(client, name)
         timeline = build_timeline(
@@ -98,7 +107,7 @@ def run(
     return run_with_application(access, name, TaskFilter(dag, task, run), show)
 
 
-def _build_record(description: Description) -> JsonObject:
+def _build_record(description: Description, prices: PriceTable | None) -> JsonObject:
     snapshot, unread = description.snapshot, {}
     if snapshot.pods is None:
         unread["pods"] = str(snapshot.refusals[0])
@@ -112,7 +121,23 @@ def _build_record(description: Description) -> JsonObject:
         cause=description.cause,
         waiting=description.wait,
         unread=unread,
+        prices=prices,
     )
+
+
+def _read_prices(path: str) -> PriceTable:
+    try:
+        with Path(path).open("rb") as file:
+            text = file.read(_LARGEST_PRICES + 1)
+        if len(text) > _LARGEST_PRICES:
+            raise InvalidPrices(f"must have at most {_LARGEST_PRICES} bytes")
+        return parse_prices(text.decode())
+    except OSError as error:
+        raise CommandError(f"could not read {path}: {error.strerror or error}", ExitCode.INVALID) from None
+    except UnicodeDecodeError:
+        raise CommandError(f"{path}: must be text in UTF-8", ExitCode.INVALID) from None
+    except InvalidPrices as error:
+        raise CommandError(f"{path}: {error}", ExitCode.INVALID) from None
 
 
 def _write(picture: str, path: str) -> None:

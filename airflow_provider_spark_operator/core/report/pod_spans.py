@@ -36,6 +36,7 @@ class PodSpan:
         ready: When it became ready. None if it is not ready, or if the time is unknown.
         node: The name of its node. Empty if unknown.
         requested: The cores and the memory that it requests. None if unknown.
+        selector: The labels that it requires of its node, in its `nodeSelector`.
     """
 
     name: str
@@ -47,6 +48,7 @@ class PodSpan:
     ready: datetime | None = None
     node: str = ""
     requested: Resources | None = None
+    selector: frozenset[tuple[str, str]] = frozenset()
 
 
 # Events of the scheduler and the kubelet about a pod, and of Kubeflow's operator about an application.
@@ -121,15 +123,18 @@ def read_pod(pod: KubernetesObject, regular_exits: Container[int | None] = _STOP
     status = pods.get_status(pod)
     containers = pods.list_containers(status)
     scheduled, ready = (pods.find_condition(status, kind) for kind in ("PodScheduled", "Ready"))
-    requested = read_requests(pod)
+    requested, spec = read_requests(pod), pods.get_object(pod.get("spec"))
     span = PodSpan(
         name=pods.get_text(pods.get_object(pod.get("metadata")).get("name")),
         state=ExecutorState.PENDING,
         begin=min((each.started for each in containers if each.started), default=None),
         scheduled=_read_since(scheduled),
         ready=_read_since(ready),
-        node=pods.get_text(pods.get_object(pod.get("spec")).get("nodeName")),
+        node=pods.get_text(spec.get("nodeName")),
         requested=requested if requested != Resources() else None,
+        selector=frozenset(
+            (key, pods.get_text(value)) for key, value in pods.get_object(spec.get("nodeSelector")).items()
+        ),
     )
     ended = [each for each in containers if each.exit_code is not None]
     phase = pods.read_phase(status)

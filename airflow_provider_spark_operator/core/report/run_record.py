@@ -5,8 +5,9 @@ removed. An additional member keeps the version.
 """
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
+from decimal import Decimal
 from math import ceil
 from typing import Final
 
@@ -16,6 +17,7 @@ from ..kubernetes.names import ROLE_DRIVER, ROLE_EXECUTOR
 from ..verdict.verdict import Outcome, Verdict
 from .attempts import Attempt, StateSpan
 from .pod_spans import PodSpan, count_unknown_executors
+from .prices import PriceTable
 from .record_values import cut_text, drop_unknown, fit, format_time, limit_number, measure, round_amount
 from .recorded_cause import find_recorded_cause
 from .resources import Resources
@@ -55,6 +57,7 @@ def build_record(
     cause: str | None = None,
     waiting: str | None = None,
     unread: Mapping[str, str] | None = None,
+    prices: PriceTable | None = None,
 ) -> JsonObject:
     """Return the record of a run: JSON of at most 32 KiB, whatever the timeline contains.
 
@@ -67,8 +70,10 @@ def build_record(
         cause: The cause of a failure in the log. Defaults to the one in the lines that the status contains.
         waiting: What the application waits for now. None if it waits for nothing, or if this is not known.
         unread: Why parts of the record could not be read, by part: `pods`, `events`, `log`.
+        prices: The prices, from which the cost is computed. None if it is not computed.
     """
-    totals, summary, judged = compute_totals(timeline), timeline.summary, verdict or timeline.summary.verdict
+    totals, summary = compute_totals(timeline, prices), timeline.summary
+    judged = verdict or summary.verdict
     if cause is None and judged.has_cause_in_log:
         cause = find_recorded_cause(get_log_lines(summary.progress))
     attempts = fit(map(_build_attempt, reversed(timeline.attempts)), _ATTEMPTS)[::-1]
@@ -93,7 +98,7 @@ def build_record(
                 "missing": missing,
             }
         ),
-        "totals": _build_totals(timeline, totals, unread or {}),
+        "totals": _build_totals(timeline, totals, unread or {}, prices),
     }
     return record | _build_executors(timeline, LARGEST - _RESERVED - measure(record))
 
@@ -217,7 +222,7 @@ def _thin(counts: Sequence[tuple[datetime, int]]) -> list[tuple[datetime, int]]:
     return [max(part, key=lambda count: count[1]) for part in parts] + list(counts[-1:])
 
 
-def _build_totals(timeline: Timeline, totals: Totals, unread: Collection[str]) -> JsonObject:
+def _build_totals(timeline: Timeline, totals: Totals, unread: Collection[str], prices: PriceTable | None) -> JsonObject:
     numbers: dict[str, JsonObject] = {}
     for role, usage in totals.usage.items():
         unseen = role == ROLE_EXECUTOR and (timeline.has_lost_executors or "pods" in unread)
@@ -230,8 +235,19 @@ def _build_totals(timeline: Timeline, totals: Totals, unread: Collection[str]) -
             "executors": {str(state): number for state, number in totals.executors.items()},
             "executorsAtOnce": max((number for _, number in timeline.counts), default=None),
             "requested": numbers,
+            "cost": _build_cost(numbers, totals, prices) if prices else None,
         }
     )
+
+
+def _build_cost(roles: Iterable[str], totals: Totals, prices: PriceTable) -> JsonObject | None:
+    """Return the cost of the roles whose requests and prices are known, and their sum."""
+    known = {role: totals.usage[role] for role in roles}
+    costs = {role: usage.cost for role, usage in known.items() if not usage.pods or usage.unpriced < usage.pods}
+    if not costs:
+        return None
+    amounts = {role: round_amount(cost) for role, cost in costs.items()}
+    return {"amount": round_amount(sum(costs.values(), Decimal())), "currency": prices.currency, **amounts}
 
 
 def _build_usage(usage: Usage) -> JsonObject:
@@ -265,6 +281,8 @@ def _list_missing(timeline: Timeline, totals: Totals, shown: int, unread: Mappin
         if usage.uncounted:
             pods = f"{usage.uncounted} of {usage.pods + usage.uncounted} pods"
             yield _miss(f"totals.requested.{role}", f"the start, the end or the requests of {pods} are unknown")
+        if usage.unpriced:
+            yield _miss(f"totals.cost.{role}", f"no price matches {usage.unpriced} of {usage.pods} pods")
 
 
 def _miss(what: str, why: str) -> JsonObject:

@@ -11,6 +11,7 @@ from ..dialects.progress import ExecutorState
 from ..kubernetes.names import ROLE_DRIVER, ROLE_EXECUTOR
 from ..states.states import INITIALIZING, STARTING, ApplicationState
 from .pod_spans import PodSpan
+from .prices import PriceTable
 from .timeline import Timeline
 
 _HOUR: Final = Decimal(3600)
@@ -28,12 +29,16 @@ class Usage:
         pods: The number of pods that are counted.
         uncounted: The number of pods that are not counted, because their start, end or requests are unknown. A pod that
             has not been assigned to a node needs nothing and is not among them.
+        cost: The cost of the counted pods. 0 without prices.
+        unpriced: The number of counted pods that match no price.
     """
 
     core_hours: Decimal
     gib_hours: Decimal
     pods: int
     uncounted: int
+    cost: Decimal = Decimal()
+    unpriced: int = 0
 
 
 @dataclass(frozen=True)
@@ -53,15 +58,20 @@ class Totals:
     executors: Mapping[ExecutorState, int]
 
 
-def compute_totals(timeline: Timeline) -> Totals:
-    """Return the totals of a run."""
+def compute_totals(timeline: Timeline, prices: PriceTable | None = None) -> Totals:
+    """Return the totals of a run.
+
+    Args:
+        timeline: The timeline.
+        prices: The prices. None if the cost is not computed.
+    """
     drivers = [attempt.driver for attempt in timeline.attempts if attempt.driver]
     return Totals(
         duration=timeline.end - timeline.begin if timeline.begin else None,
         waiting=_measure_waiting(timeline),
         usage={
-            ROLE_DRIVER: _measure(drivers, timeline, ROLE_DRIVER),
-            ROLE_EXECUTOR: _measure(timeline.executors, timeline, ROLE_EXECUTOR),
+            ROLE_DRIVER: _measure(drivers, timeline, ROLE_DRIVER, prices),
+            ROLE_EXECUTOR: _measure(timeline.executors, timeline, ROLE_EXECUTOR, prices),
         },
         executors=Counter(span.state for span in timeline.executors),
     )
@@ -78,19 +88,22 @@ def _measure_waiting(timeline: Timeline) -> timedelta | None:
     return waiting if is_known else None
 
 
-def _measure(spans: Iterable[PodSpan], timeline: Timeline, role: str) -> Usage:
-    cores, memory, counted, uncounted = Decimal(), Decimal(), 0, 0
+def _measure(spans: Iterable[PodSpan], timeline: Timeline, role: str, prices: PriceTable | None) -> Usage:
+    cores, memory, cost, counted, uncounted, unpriced = Decimal(), Decimal(), Decimal(), 0, 0, 0
     for span in spans:
         begin, end = span.scheduled or span.begin, find_end(span, timeline)
         requested = span.requested or timeline.requests.get(role)
         if begin and end and requested:
             hours = _count_hours(begin, end)
-            cores += max(requested.cores, Decimal()) * hours
-            memory += max(requested.memory, Decimal()) * hours
-            counted += 1
+            core_hours = max(requested.cores, Decimal()) * hours
+            gib_hours = max(requested.memory, Decimal()) / _GIB * hours
+            price = prices.find(span) if prices else None
+            cost += price.core_hour * core_hours + price.gib_hour * gib_hours if price else Decimal()
+            unpriced += prices is not None and price is None
+            cores, memory, counted = cores + core_hours, memory + gib_hours, counted + 1
         elif begin or span.state is not ExecutorState.PENDING:
             uncounted += 1
-    return Usage(cores, memory / _GIB, counted, uncounted)
+    return Usage(cores, memory, counted, uncounted, cost, unpriced)
 
 
 def find_end(span: PodSpan, timeline: Timeline) -> datetime | None:

@@ -13,6 +13,7 @@ from ...core.dialects.dialect import dialect_of
 from ...core.dialects.progress import Phase, Progress
 from ...core.kubernetes.json_object import JsonObject, KubernetesObject
 from ...core.report.observed_pods import ObservedPods
+from ...core.report.prices import PriceTable
 from ...core.report.record_values import change_texts
 from ...core.report.recording import RecordingSchedule
 from ...core.report.run_record import build_record
@@ -51,6 +52,7 @@ class RunRecorder:
         store: Stores the record while the application runs.
         hide: Removes secrets from texts. None if the texts have none.
         describe_wait: Returns what the application waits for. None if this is not known.
+        prices: The prices, from which the cost is computed. None if it is not computed.
     """
 
     def __init__(
@@ -59,12 +61,14 @@ class RunRecorder:
         store: Store,
         hide: Hide | None = None,
         describe_wait: Callable[[], str | None] = lambda: None,
+        prices: PriceTable | None = None,
     ) -> None:
         self._reference = reference
         self._store = store
         self._hide = hide or str
         self._has_secrets = hide is not None
         self._describe_wait = describe_wait
+        self._prices = prices
         self._client: KubeClient | None = None
         self._schedule = RecordingSchedule()
         self._pods = ObservedPods()
@@ -223,5 +227,6 @@ class RunRecorder:
             cause=cause,
             waiting=self._hide(waiting) if waiting else None,
             unread=unread,
+            prices=self._prices,
         )
         return record | {"live": False} if self._end is not None else record

@@ -1,5 +1,8 @@
 """`spark-operator timeline` on a terminal."""
 
+import json
+from pathlib import Path
+
 import pytest
 
 from airflow_provider_spark_operator.cli import main
@@ -18,3 +21,37 @@ def test_bars_are_visible_on_light_and_dark_terminals(
     shown = capsys.readouterr().out
     assert "\x1b[" in shown
     assert not any(code in shown for code in ("\x1b[37m", "\x1b[97m", "\x1b[30m"))
+
+
+def test_record_with_prices_contains_the_cost(
+    scripted_cluster: Cluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    scripted_cluster.create("pi")
+    assert main(["wait", "pi"]) == ExitCode.SUCCESS
+    capsys.readouterr()
+    prices = tmp_path / "prices.json"
+    prices.write_text('{"currency": "EUR", "prices": [{"coreHour": 3600000, "gibHour": 0}]}')
+    assert main(["timeline", "pi", "-o", "json", "--prices", str(prices)]) == ExitCode.SUCCESS
+    cost = json.loads(capsys.readouterr().out)["totals"]["cost"]
+    assert (cost["currency"], cost["amount"] > 0) == ("EUR", True)
+
+
+@pytest.mark.parametrize(
+    ("text", "arguments", "message"),
+    [
+        (None, ["-o", "json"], "could not read {}: No such file or directory"),
+        ("[]", ["-o", "json"], '{}: must be a JSON object with the members "currency" and "prices"'),
+        ("\xff", ["-o", "json"], "{}: must be text in UTF-8"),
+        (" " * 1_100_000, ["-o", "json"], "{}: must have at most 1048576 bytes"),
+        ("{}", [], "--prices needs --output json"),
+    ],
+    ids=["missing", "invalid", "not text", "too large", "without JSON"],
+)
+def test_prices_that_cannot_be_used_are_invalid_input(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str | None, arguments: list[str], message: str
+) -> None:
+    prices = tmp_path / "prices.json"
+    if text is not None:
+        prices.write_bytes(text.encode("latin-1"))
+    assert main(["timeline", "pi", "--prices", str(prices), *arguments]) == ExitCode.INVALID
+    assert message.format(prices) in "".join(capsys.readouterr().err.splitlines())
