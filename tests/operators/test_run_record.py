@@ -134,7 +134,7 @@ def test_nothing_is_recorded_without_xcoms(cluster: Cluster, deferrable: bool, s
         task.execute_complete(context, payload)
     else:
         task.execute(context)
-    assert (supervisor.records, task_instance.xcoms, store) == ([], {}, {})
+    assert (supervisor.records, task_instance.xcoms.get(XCOM_KEY), store) == ([], None, {})
 
 
 def test_custom_xcom_backend_stores_the_live_record(
