@@ -4,7 +4,6 @@ import json
 import logging
 from collections import Counter
 from collections.abc import Callable
-from contextlib import suppress
 from datetime import timedelta
 from functools import partial
 from typing import Any, cast
@@ -17,10 +16,9 @@ from airflow.sdk.execution_time.comms import SetXCom
 
 from airflow_provider_spark_operator.exceptions import SparkApplicationDeleted, SparkApplicationFailed
 from airflow_provider_spark_operator.operators.run_record import store_final_record
-from airflow_provider_spark_operator.operators.spark_application import SparkApplicationOperator
 from airflow_provider_spark_operator.testing.applications import Application
 from airflow_provider_spark_operator.triggers.run_record import XCOM_KEY
-from tests.cluster import Cluster, fail, run_on, succeed
+from tests.cluster import Cluster, fail, run_on, stay_submitted, succeed
 from tests.core.report.record_schema import VALIDATOR
 from tests.operators.tasks import operator
 from tests.task import TaskInstance, build_context, call_when_logged, defer, fire, reload, run
@@ -202,11 +200,6 @@ def count_requests(monkeypatch: pytest.MonkeyPatch, act: Callable[[], object]) -
     return counted
 
 
-def run_to_end(task: SparkApplicationOperator) -> None:
-    with suppress(SparkApplicationFailed):
-        run(task, TaskInstance())
-
-
 @pytest.mark.parametrize(("script", "more"), [(succeed, 1), (fail, 0)], ids=["success", "failure"])
 def test_record_needs_at_most_one_more_list_of_pods_for_a_short_run(
     cluster: Cluster,
@@ -215,11 +208,14 @@ def test_record_needs_at_most_one_more_list_of_pods_for_a_short_run(
     script: Callable[[Application], Any],
     more: int,
 ) -> None:
-    cluster.script = script
+    cluster.script = stay_submitted
     found = {}
     for recorded in (False, True):
-        task = operator(deferrable=False, name=f"pi-{recorded}".lower(), do_xcom_push=recorded)
-        found[recorded] = count_requests(monkeypatch, partial(run_to_end, task))
+        name = f"pi-{recorded}".lower()
+        task_instance = TaskInstance(task_id=name)
+        trigger = reload(defer(operator(name=name, do_xcom_push=recorded), task_instance).trigger)
+        cluster.play(script, name)
+        found[recorded] = count_requests(monkeypatch, partial(fire, trigger))
     assert found[True]["pods"] - found[False]["pods"] == more
 
 
