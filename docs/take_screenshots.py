@@ -67,13 +67,13 @@ _LINKS = {
 }
 _WIDTH, _SCALE = 1180, 2
 # The heights of the windows, in pixels. A taller window shows more of the log.
-_WINDOW_HEIGHTS = {"failure": 1500, "task": 1100, "xcoms": 1040, "details": 700, "view": 1000, "runs": 620}
+_WINDOW_HEIGHTS = {"failure": 1500, "task": 1100, "xcoms": 1140, "details": 700, "view": 1000, "runs": 620}
 # The parts of a page that its picture shows, one below the other: left, top, right and bottom edge, in pixels. They end
 # above the lines of the log that contain facts about this machine, such as paths.
 _PARTS = {
     "failure": ((313, 68, 1168, 170), (313, 383, 1168, 562)),
     "task": ((0, 0, _WIDTH, 718),),
-    "xcoms": ((0, 0, _WIDTH, 1010),),
+    "xcoms": ((0, 0, _WIDTH, 1110),),
     "details": ((0, 0, _WIDTH, 700),),
     "view": ((0, 0, _WIDTH, 960),),
     "runs": ((0, 0, _WIDTH, 480),),
