@@ -5,6 +5,7 @@ from enum import StrEnum
 from typing import Annotated
 
 from ...core.dialects.progress import Phase
+from ...core.kubernetes.json_object import JsonObject
 from ...core.verdict.verdict import Outcome
 from ...follow.access.find import list_served_kinds
 from ...kube.client import KubeClient
@@ -12,7 +13,7 @@ from ...kube.connection import ClusterAccess
 from ...kube.errors import Forbidden
 from ..base.ages import check_age, parse_duration
 from ..base.cluster_client import run_with_client
-from ..base.errors import print_note, report_failures
+from ..base.errors import CommandError, print_note, report_failures
 from ..base.exit_codes import ExitCode
 from ..options.declaration import Parameter
 from ..options.options import (
@@ -29,7 +30,7 @@ from ..options.options import (
 )
 from ..options.state_words import list_state_words, require_states
 from ..options.task_filter import TaskFilter
-from ..output.resource_list import open_list
+from ..output.resource_list import ResourceList, open_list
 from ..views.application_columns import ApplicationFilter, ApplicationTable, Query
 from ..views.pod_census import PodCensus
 from .list_watch import watch_applications
@@ -62,6 +63,13 @@ class Failure(StrEnum):
     APPLICATION = "application"
     INFRASTRUCTURE = "infrastructure"
     SCHEDULING = "scheduling"
+
+
+class Order(StrEnum):
+    """The order of the applications of one API group: by name, or the newest first."""
+
+    NAME = "name"
+    AGE = "age"
 
 
 def run(
@@ -98,6 +106,9 @@ def run(
         Parameter("--younger-than AGE", "only those created more recently than this, for example 90m", check=check_age),
     ] = None,
     selector: Selector = None,
+    sort: Annotated[
+        Order, Parameter("--sort name|age", "order by name, or by age with the newest first; not with --watch")
+    ] = Order.NAME,
     watch: Annotated[bool, Parameter("-w --watch", "keep running, and print each application that changes")] = False,
     output: Output = TABLE,
     all_namespaces: AllNamespaces = False,
@@ -114,6 +125,8 @@ def run(
     A narrow terminal shows the outcome of an ended application in place of its state, and leaves out columns. `-o wide`
     and pipes leave out nothing.
     """
+    if watch and sort is Order.AGE:
+        raise CommandError("--sort and --watch cannot be combined", ExitCode.INVALID)
     criteria = ApplicationFilter(
         states=[word.lower() for word in state or ()],
         failure=failure,
@@ -125,30 +138,34 @@ def run(
     async def list_applications(client: KubeClient) -> ExitCode:
         place = None if all_namespaces else client.default_namespace
         query = Query(place, selector, criteria, output)
-        return await (watch_applications(client, query) if watch else _list(client, query))
+        return await (watch_applications(client, query) if watch else _list(client, query, sort))
 
     return run_with_client(
         ClusterAccess(kubeconfig=kubeconfig, context=context, namespace=namespace), list_applications
     )
 
 
-async def _list(client: KubeClient, query: Query) -> ExitCode:
-    """Print each page of applications as soon as it is received. Groups that are not permitted are named last."""
+async def _list(client: KubeClient, query: Query, order: Order) -> ExitCode:
+    """Print each page of applications as soon as it is received. Groups that are not permitted are named last.
+
+    To print the newest first, all pages are needed.
+    """
     refusals, count = list[Forbidden](), 0
     census = PodCensus(client, query.namespace)
     table = ApplicationTable(census, query.namespace, is_wide=query.output == _WIDE)
     printer = None if query.output in (TABLE, _WIDE) else open_list(query.output)
     for kind in await list_served_kinds(client):
-        pages = client.list_pages(kind, query.namespace, label_selector=query.selector)
+        pages, kept = client.list_pages(kind, query.namespace, label_selector=query.selector), list[JsonObject]()
         try:
             async with aclosing(pages) as stream:
                 async for page in stream:
                     shown = await query.select(page.items, census)
                     count += len(shown)
-                    if printer is None:
-                        await table.print(shown)
-                    else:
-                        printer.print(shown)
+                    kept += shown
+                    if order is Order.NAME:
+                        await _print(kept, table, printer)
+                        kept.clear()
+            await _print(sort_by_age(kept), table, printer)
         except Forbidden as error:
             refusals.append(error)
     if printer is not None:
@@ -157,3 +174,15 @@ async def _list(client: KubeClient, query: Query) -> ExitCode:
         print_note(f"no applications found in {query.describe_place()}")
     refusals += census.refusals
     return report_failures(refusals)
+
+
+def sort_by_age(applications: list[JsonObject]) -> list[JsonObject]:
+    """Return applications, the newest first. Those of the same second keep their order."""
+    return sorted(applications, key=lambda one: str(one["metadata"].get("creationTimestamp")), reverse=True)
+
+
+async def _print(applications: list[JsonObject], table: ApplicationTable, printer: ResourceList | None) -> None:
+    if applications and printer is None:
+        await table.print(applications)
+    elif applications and printer is not None:
+        printer.print(applications)

@@ -1,0 +1,34 @@
+"""The order of `spark-operator list`."""
+
+import pytest
+
+from airflow_provider_spark_operator.cli import main
+from airflow_provider_spark_operator.cli.applications.list import sort_by_age
+from airflow_provider_spark_operator.cli.base.exit_codes import ExitCode
+from tests.cluster import Cluster, stay_submitted
+
+
+def test_newest_application_is_first_and_the_others_keep_their_order() -> None:
+    days = {"a": 1, "b": 3, "c": 2, "d": 3}
+    listed = [
+        {"metadata": {"name": name, "creationTimestamp": f"2026-01-0{day}T00:00:00Z"}} for name, day in days.items()
+    ]
+    assert [one["metadata"]["name"] for one in sort_by_age(listed)] == ["b", "d", "c", "a"]
+
+
+@pytest.mark.parametrize("output", ["table", "name", "json", "yaml"])
+def test_list_by_age_shows_every_application(
+    scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str], output: str
+) -> None:
+    scripted_cluster.script = stay_submitted
+    for name in ("first", "second"):
+        scripted_cluster.create(name)
+    assert main(["list", "--sort", "age", "-o", output]) == ExitCode.SUCCESS
+    shown = capsys.readouterr().out
+    assert "first" in shown
+    assert "second" in shown
+
+
+def test_order_cannot_be_combined_with_watch(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["list", "--sort", "age", "--watch"]) == ExitCode.INVALID
+    assert "--sort and --watch cannot be combined" in capsys.readouterr().err
