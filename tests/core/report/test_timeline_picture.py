@@ -8,7 +8,7 @@ import pytest
 
 from airflow_provider_spark_operator.core.dialects.progress import ExecutorState
 from airflow_provider_spark_operator.core.report.pod_spans import PodSpan, count_over_time
-from airflow_provider_spark_operator.core.report.timeline import Timeline, build_timeline
+from airflow_provider_spark_operator.core.report.timeline import Mark, MarkKind, Timeline, build_timeline
 from airflow_provider_spark_operator.core.report.timeline_picture import draw_timeline
 from airflow_provider_spark_operator.core.report.timeline_rows import (
     MAX_EXECUTORS,
@@ -114,6 +114,13 @@ def test_picture_has_colours_for_dark_pages_and_names_the_end() -> None:
     failed = next(one for one in picture.iter(f"{SVG}text") if one.text == "Failed" and float(one.get("x", "0")) > 900)
     assert all(f'[fill="{colour}"]' in style for colour in written)
     assert failed.get("fill") == "#c8402f"
+
+
+def test_picture_names_the_end_but_no_restart() -> None:
+    timeline = replace(build(*FAILED), marks=(Mark(at(9), MarkKind.RESTARTED, "attempt 2"),))
+    picture = draw(timeline)
+    assert "attempt 2" not in read_texts(picture)
+    assert "attempt 2" in [one.text for one in picture.iter(f"{SVG}title")]
 
 
 def test_picture_without_times_has_a_title_only() -> None:
