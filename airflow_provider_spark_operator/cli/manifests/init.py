@@ -197,7 +197,7 @@ _EXAMPLE: Final = """\
 DAG: Final = f'''\
 """Run a Spark application each day.
 
-`pip install airflow-provider-spark-operator` installs the operator. The connection `kubernetes_default` selects the
+The operator is part of the package airflow-provider-spark-operator. The connection `kubernetes_default` selects the
 cluster.
 """
 
