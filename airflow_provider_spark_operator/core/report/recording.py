@@ -20,6 +20,9 @@ READ_SECONDS: Final = 60.0
 WRITES_PER_SECOND: Final = 20
 """How many records one process stores per second at most."""
 
+_LONGEST_PAUSE: Final = 300.0
+"""The longest pause after records that could not be stored, in seconds."""
+
 MAX_TRIES: Final = 10
 """How many earlier tries of a task are kept."""
 
@@ -61,6 +64,17 @@ class RecordingSchedule:
         """
         read = max(self._read + READ_SECONDS, now + 1) if is_running else now + WRITE_SECONDS
         return min(read, max(self._written + WRITE_SECONDS, now)) if self._has_change else read
+
+
+def find_pause(failures: int) -> float:
+    """Return the pause before the next record of a process, in seconds.
+
+    Args:
+        failures: How many records in a row could not be stored.
+    """
+    if failures == 0:
+        return 1 / WRITES_PER_SECOND
+    return min(WRITE_SECONDS * 2.0 ** min(failures - 1, 10), _LONGEST_PAUSE)
 
 
 def close_record(record: KubernetesObject, sentence: str) -> JsonObject:

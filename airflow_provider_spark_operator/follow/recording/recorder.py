@@ -20,7 +20,6 @@ from ...core.report.run_record import build_record
 from ...core.report.timeline import build_timeline
 from ...core.verdict.verdict import Verdict
 from ...kube.client import KubeClient
-from ...kube.errors import KubeError
 from ..access.pods import list_application_pods
 from ..access.reference import ApplicationReference
 from ..ending.evidence import Evidence
@@ -35,6 +34,7 @@ Hide: TypeAlias = Callable[[str], str]
 """Removes secrets from a text."""
 
 _CONCURRENT_READS = 5
+_LAST_READ_SECONDS = 1.0
 _LAST_WRITE_SECONDS = 5.0
 # More pods are packed on another thread, because a thousand take 0.2 s.
 _FEW_PODS = 50
@@ -122,16 +122,26 @@ class RunRecorder:
             self._schedule.note_change()
             self._check()
 
-    async def read_pods(self) -> None:
-        """Read the pods of the application."""
+    async def read_pods(self, limit: float | None = None) -> None:
+        """Read the pods of the application.
+
+        Args:
+            limit: How long to wait for them, in seconds. None: as long as a request may take.
+        """
         if self._client is None:
             return
         self._schedule.note_read(asyncio.get_running_loop().time())
         try:
-            async with _reads.setdefault(self._client, asyncio.Semaphore(_CONCURRENT_READS)):
+            async with asyncio.timeout(limit), _reads.setdefault(self._client, asyncio.Semaphore(_CONCURRENT_READS)):
                 await self.observe(await list_application_pods(self._client, self._reference))
-        except KubeError as error:
-            self._refusal = self._hide(str(error))
+        except TimeoutError:
+            self._refusal = f"they were not listed within {limit:g} s"
+        except Exception as error:  # the record must not fail the task
+            self._refusal = self._hide(str(error) or type(error).__name__)
+
+    async def read_last_pods(self) -> None:
+        """Read the pods at the end of an attempt. The end of the task must not wait long for them."""
+        await self.read_pods(_LAST_READ_SECONDS)
 
     def conclude(self, verdict: Verdict, evidence: Evidence, resource: KubernetesObject) -> None:
         """Note the end of the application.
@@ -151,7 +161,7 @@ class RunRecorder:
         return await asyncio.to_thread(self.build)
 
     async def stop(self) -> None:
-        """Stop storing. A store in progress ends first, so that it does not replace a later record."""
+        """Stop storing. Wait up to five seconds for a store in progress, so that it does not replace a later record."""
         self._is_storable = False
         if self._timer is not None:
             self._timer.cancel()
@@ -188,17 +198,21 @@ class RunRecorder:
         due = self._schedule.find_next(now, is_running=self._is_running)
         self._timer = asyncio.get_running_loop().call_at(due, self._check)
 
-    async def _write(self) -> None:
+    async def _write(self) -> bool:
         try:
             await self._store(self._build_or_raise)
+            return True
         except Exception as error:
             # The task stores the final record, and warns if this is not possible either.
             level = logging.DEBUG if self._has_failed else logging.INFO
             self._has_failed = True
             cause = str(error) or type(error).__name__
             logger.log(level, "could not store the record of %s while it runs: %s", self._reference, cause)
+            return False
 
     def _build_or_raise(self) -> JsonObject:
+        if not self._is_storable:
+            raise ValueError("the application has ended, and its final record follows")
         record = self.build()
         if record is None:
             raise ValueError("the record could not be built")

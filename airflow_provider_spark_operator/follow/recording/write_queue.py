@@ -6,22 +6,24 @@ from collections.abc import Callable, Coroutine
 from typing import Any, TypeAlias
 from weakref import WeakKeyDictionary
 
-from ...core.report.recording import WRITES_PER_SECOND
+from ...core.report.recording import find_pause
 
-Write: TypeAlias = Callable[[], Coroutine[Any, Any, None]]
-"""Stores the latest record of one application. Does not raise."""
+Write: TypeAlias = Callable[[], Coroutine[Any, Any, bool]]
+"""Stores the latest record of one application. Returns whether it was stored. Does not raise."""
 
 
 class WriteQueue:
     """Stores records one after the other, the longest waiting first.
 
     The queue contains functions and no records, so the newest record is stored. A store that does not answer delays the
-    others, but neither the event loop nor its tasks.
+    others, but neither the event loop nor its tasks. After a failure, the queue pauses: Airflow's supervisor repeats a
+    rejected request for seconds, in which it serves no other request.
     """
 
     def __init__(self) -> None:
         self._waiting: dict[Write, contextvars.Context] = {}
-        self._current: tuple[Write, asyncio.Task[None]] | None = None
+        self._current: tuple[Write, asyncio.Task[bool]] | None = None
+        self._failures = 0
         self._task: asyncio.Task[None] | None = None
 
     def add(self, write: Write) -> None:
@@ -49,7 +51,8 @@ class WriteQueue:
             self._current = (write, task)
             await asyncio.wait([task])
             self._current = None
-            await asyncio.sleep(1 / WRITES_PER_SECOND)
+            self._failures = 0 if task.result() else self._failures + 1
+            await asyncio.sleep(find_pause(self._failures))
 
 
 _queues: WeakKeyDictionary[asyncio.AbstractEventLoop, WriteQueue] = WeakKeyDictionary()

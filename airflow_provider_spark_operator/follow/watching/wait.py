@@ -317,7 +317,7 @@ async def _read_executors(
     if with_logs:
         return await read_executor_ends(hub.client, reference, narrator.observe)
     if narrator.recorder is not None:
-        await narrator.recorder.read_pods()
+        await narrator.recorder.read_last_pods()
     return ()
 
 

@@ -12,6 +12,7 @@ from airflow_provider_spark_operator.core.report.recording import (
     RecordingSchedule,
     add_tries,
     close_record,
+    find_pause,
     summarize_try,
 )
 from airflow_provider_spark_operator.core.report.run_record import LARGEST, build_record
@@ -118,3 +119,7 @@ def test_full_record_has_room_for_the_tries() -> None:
     assert len(full["executors"]) > 20
     assert full["earlierTries"][-1]["tryNumber"] == MAX_TRIES
     VALIDATOR.validate(full)
+
+
+def test_pause_grows_while_records_cannot_be_stored() -> None:
+    assert [find_pause(failures) for failures in (0, 1, 2, 5, 6, 100)] == [0.05, 10, 20, 160, 300, 300]

@@ -36,7 +36,8 @@ class Client:
     def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()
         self.pods: list[JsonObject] = [build_driver()]
-        self.refusal: Forbidden | None = None
+        self.refusal: Exception | None = None
+        self.pause = 0.0
         self.read_at: list[float] = []
 
     def get_time(self) -> datetime:
@@ -44,6 +45,7 @@ class Client:
 
     async def list(self, *arguments: Any, **options: Any) -> Any:
         self.read_at.append(asyncio.get_running_loop().time())
+        await asyncio.sleep(self.pause)
         if self.refusal is not None:
             raise self.refusal
         return SimpleNamespace(items=self.pods)
@@ -146,6 +148,47 @@ async def test_missing_permission_is_part_of_the_record() -> None:
     assert {each["what"] for each in final["missing"]} == {"pods", "events"}
 
 
+async def test_end_waits_a_second_for_the_last_pods() -> None:
+    client, store = Client(), Store()
+    client.pause = 3600
+    async with record(client, store) as recorder:
+        update(recorder, *RUNNING)
+        begin = client.get_time()
+        await recorder.read_last_pods()
+        assert client.get_time() - begin == timedelta(seconds=1)
+        final = await recorder.close()
+    assert final is not None
+    assert {"what": "pods", "why": "they were not listed within 1 s"} in final["missing"]
+
+
+async def test_unexpected_answer_is_part_of_the_record() -> None:
+    client, store = Client(), Store()
+    client.refusal = ValueError("the answer is no list")
+    async with record(client, store) as recorder:
+        update(recorder, *RUNNING)
+        await recorder.read_last_pods()
+        final = await recorder.close()
+    assert final is not None
+    assert {"what": "pods", "why": "the answer is no list"} in final["missing"]
+
+
+async def test_stopped_recorder_does_not_store_a_record_that_was_not_built_in_time() -> None:
+    client, built, begun = Client(), list["JsonObject"](), asyncio.Event()
+
+    async def save(build: Build) -> None:
+        begun.set()
+        await asyncio.sleep(60)
+        built.append(build())
+
+    recorder = RunRecorder(REFERENCE, save)
+    recorder.begin(cast("KubeClient", client))
+    update(recorder, *RUNNING)
+    await begun.wait()
+    await recorder.stop()
+    await asyncio.sleep(120)
+    assert built == []
+
+
 async def test_process_stores_twenty_records_per_second_and_the_newest_state_of_each() -> None:
     client, stores = Client(), [Store() for _ in range(200)]
     recorders = [RunRecorder(REFERENCE, store.save) for store in stores]
@@ -163,7 +206,9 @@ async def test_process_stores_twenty_records_per_second_and_the_newest_state_of_
     assert {store.records[0][1]["state"] for store in stores} == {RUNNING[-1]}
 
 
-async def test_store_that_fails_is_reported_once_and_tried_again(caplog: pytest.LogCaptureFixture) -> None:
+async def test_store_that_fails_is_reported_once_and_tried_again_after_growing_pauses(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     client, store = Client(), Store(OSError("no route to the bucket"))
     with caplog.at_level(logging.INFO):
         async with record(client, store) as recorder:
@@ -171,7 +216,7 @@ async def test_store_that_fails_is_reported_once_and_tried_again(caplog: pytest.
                 update(recorder, *RUNNING)
                 await asyncio.sleep(10)
             final = await recorder.close()
-    assert store.calls == 5
+    assert store.calls == 3, "after 0, 10 and 30 seconds"
     assert final is not None
     assert caplog.messages == [f"could not store the record of {REFERENCE} while it runs: no route to the bucket"]
     assert {each.levelno for each in caplog.records} == {logging.INFO}
@@ -181,9 +226,10 @@ async def test_stop_waits_for_the_store_in_progress_and_drops_a_later_one() -> N
     client, begun, ended = Client(), asyncio.Event(), list[str]()
 
     async def save(build: Build) -> None:
+        built = build()
         begun.set()
         await asyncio.sleep(2)
-        ended.append(build()["state"])
+        ended.append(built["state"])
 
     recorder, other = (RunRecorder(REFERENCE, save) for _ in range(2))
     for each in (recorder, other):
@@ -250,8 +296,9 @@ async def test_malformed_application_yields_no_record_and_no_error(
 async def test_queue_calls_a_function_that_waits_once() -> None:
     queue, calls = WriteQueue(), list[str]()
 
-    async def write() -> None:
+    async def write() -> bool:
         calls.append("write")
+        return True
 
     for _ in range(5):
         queue.add(write)
