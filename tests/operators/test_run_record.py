@@ -90,7 +90,7 @@ def test_final_record_of_a_failure_has_its_cause(cluster: Cluster, deferrable: b
         run(operator(deferrable), task_instance)
     verdict = read_final(task_instance)["verdict"]
     assert (verdict["outcome"], verdict["failureKind"]) == ("Failed", "application")
-    assert verdict["retryWorthy"] in (True, False)
+    assert verdict["retryWorthy"] is True
 
 
 def test_deleted_application_has_a_final_record_with_an_unknown_outcome(
