@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Final
 
 from ..dialects.dialect import dialect_of
@@ -67,14 +68,16 @@ def select_events(
 ) -> list[Mapping[str, object]]:
     """Return the Events about an application and its pods, by the time they happened last, oldest first."""
     uid = pods.get_object(resource.get("metadata")).get("uid")
-    own = [event for event in events if _is_about(event, uid, names) and is_as_young(event, resource)]
+    own = [event for event in events if _is_about(event, uid, names) and is_as_young(read_last_time(event), resource)]
     return sorted(own, key=_rank)
 
 
-def is_as_young(event: Mapping[str, object], resource: Mapping[str, object]) -> bool:
-    """Return whether an Event is not older than the application: an earlier one with its name had the same pods."""
+def is_as_young(time: datetime | None, resource: Mapping[str, object]) -> bool:
+    """Return whether the application existed at the time of an Event or of the creation of a pod.
+
+    An earlier application with its name had pods with the same names and labels. An unknown time excludes nothing.
+    """
     created = read_time(pods.get_object(resource.get("metadata")).get("creationTimestamp"))
-    time = read_last_time(event)
     return created is None or time is None or time >= created
 
 

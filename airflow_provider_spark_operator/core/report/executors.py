@@ -2,12 +2,15 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 
 from ..dialects.dialect import dialect_of
 from ..dialects.progress import ExecutorState, Phase, Progress
 from ..kubernetes import pods
 from ..kubernetes.json_object import KubernetesObject
 from ..kubernetes.names import LABEL_APPLICATION_SELECTOR, LABEL_EXECUTOR_ID, LABEL_ROLE, ROLE_EXECUTOR
+from ..kubernetes.times import read_time
+from .events import is_as_young
 
 
 @dataclass(frozen=True)
@@ -89,11 +92,15 @@ def select_executors(
 def select_pods(
     resource: KubernetesObject, all_pods: Iterable[KubernetesObject], role: str, application_id: str | None = None
 ) -> list[KubernetesObject]:
-    """Return the pods of an application with a role, `driver` or `executor`. See `select_executors`."""
+    """Return the pods of an application with a role, `driver` or `executor`. See `select_executors`.
+
+    Pods of an earlier application with the same name can still exist.
+    """
     label = dialect_of(resource.get("apiVersion")).application_label
     metadata = pods.get_object(resource.get("metadata"))
     expected = {label: metadata.get("name"), LABEL_ROLE: role}
-    own = [pod for pod in all_pods if _is_in(pod, metadata.get("namespace")) and _has_labels(pod, expected)]
+    found = [pod for pod in all_pods if _is_in(pod, metadata.get("namespace")) and _has_labels(pod, expected)]
+    own = [pod for pod in found if is_as_young(_read_creation(pod), resource)]
     if application_id is None:
         return own
     return [pod for pod in own if _read_labels(pod).get(LABEL_APPLICATION_SELECTOR, application_id) == application_id]
@@ -101,6 +108,10 @@ def select_pods(
 
 def _is_in(pod: KubernetesObject, namespace: object) -> bool:
     return pods.get_object(pod.get("metadata")).get("namespace") == namespace
+
+
+def _read_creation(pod: KubernetesObject) -> datetime | None:
+    return read_time(pods.get_object(pod.get("metadata")).get("creationTimestamp"))
 
 
 def _has_labels(pod: KubernetesObject, expected: Mapping[str, object]) -> bool:

@@ -13,11 +13,11 @@ from typing import Final
 
 from ..kubernetes import pods
 from ..kubernetes.json_object import JsonObject, KubernetesObject
-from ..kubernetes.names import LABEL_APPLICATION_SELECTOR, LABEL_EXECUTOR_ID, LABEL_ROLE
+from ..kubernetes.names import LABEL_APPLICATION_SELECTOR, LABEL_EXECUTOR_ID, LABEL_ROLE, ROLE_DRIVER
 from .record_values import change_texts
 
 MAX_PODS: Final = 1000
-"""The number of pods that are kept: the latest ones."""
+"""The number of pods that are kept: the drivers, and the latest executors."""
 
 _LONGEST_TEXT: Final = 1000
 _METADATA: Final = ("name", "namespace", "uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds")
@@ -47,8 +47,8 @@ class ObservedPods:
 
     Attributes:
         packed: The pods, compressed.
-        seen: When the pods that still exist were last seen. None if no pods were seen.
-        absences: The deletions, by the names of the pods.
+        seen: When all pods were last read, or the first one was. None if no pods were read.
+        absences: The deletions, by the uids of the pods.
     """
 
     packed: bytes = b""
@@ -73,20 +73,20 @@ class ObservedPods:
             is_complete: Whether all pods of the application were read, so that the other ones were deleted.
             hide: Removes secrets from texts.
         """
-        known = {_identify(pod): pod for pod in self.unpack()}
+        known = {pods.get_uid(pod): pod for pod in self.unpack()}
         kept = {
-            _identify(pod): change_texts(_reduce(pod, (label, *_LABELS)), lambda text: hide(text)[:_LONGEST_TEXT])
+            pods.get_uid(pod): change_texts(_reduce(pod, (label, *_LABELS)), lambda text: hide(text)[:_LONGEST_TEXT])
             for pod in found
         }
-        absences = dict(self.absences)
-        for uid, pod in known.items():
-            name = pods.get_text(pod["metadata"].get("name"))
-            if is_complete and uid not in kept and name not in absences:
-                absences[name] = Absence(self.seen or now, now)
-        latest = [*(known | kept).values()][-MAX_PODS:]
-        names = {pod["metadata"].get("name") for pod in latest}
-        packed = zlib.compress(json.dumps(latest, separators=(",", ":")).encode())
-        return ObservedPods(packed, now, {name: each for name, each in absences.items() if name in names})
+        absences = {uid: Absence(self.seen or now, now) for uid in known if is_complete} | dict(self.absences)
+        latest = dict(sorted((known | kept).items(), key=_is_driver)[-MAX_PODS:])
+        packed = zlib.compress(json.dumps([*latest.values()], separators=(",", ":")).encode())
+        return ObservedPods(
+            packed,
+            now if is_complete else self.seen or now,
+            # The answer to an earlier request can arrive last, so a pod that is missing can be seen again.
+            {uid: absence for uid, absence in absences.items() if uid in latest and uid not in kept},
+        )
 
     def unpack(self) -> list[JsonObject]:
         """Return the pods, also those that no longer exist."""
@@ -98,8 +98,8 @@ class ObservedPods:
         return replace(self, seen=None) == replace(other, seen=None)
 
 
-def _identify(pod: KubernetesObject) -> str:
-    return pods.get_uid(pod) or pods.get_text(pods.get_object(pod.get("metadata")).get("name"))
+def _is_driver(entry: tuple[str, JsonObject]) -> bool:
+    return bool(entry[1]["metadata"]["labels"].get(LABEL_ROLE) == ROLE_DRIVER)
 
 
 def _reduce(pod: KubernetesObject, labels: Iterable[str]) -> JsonObject:

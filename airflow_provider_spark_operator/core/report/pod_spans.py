@@ -36,7 +36,8 @@ class PodSpan:
         ready: When it became ready. None if it is not ready, or if the time is unknown.
         node: The name of its node. Empty if unknown.
         requested: The cores and the memory that it requests. None if unknown.
-        selector: The labels that it requires of its node, in its `nodeSelector`.
+        selector: The labels that it requires of its node, in its `nodeSelector`. None if unknown.
+        uid: The uid of the pod. Empty if unknown.
     """
 
     name: str
@@ -48,7 +49,8 @@ class PodSpan:
     ready: datetime | None = None
     node: str = ""
     requested: Resources | None = None
-    selector: frozenset[tuple[str, str]] = frozenset()
+    selector: frozenset[tuple[str, str]] | None = None
+    uid: str = ""
 
 
 # Events of the scheduler and the kubelet about a pod, and of Kubeflow's operator about an application.
@@ -77,15 +79,18 @@ def list_executor_spans(
         events: Events of the namespace. They describe executors whose pods no longer exist.
     """
     executors = select_executors(resource, all_pods)
-    own = {span.name: span for span in map(read_pod, executors)}
+    # Attempts can have executors of the same names.
+    own = [read_pod(pod) for pod in executors]
+    present = {span.name for span in own}
     states = dialect_of(resource.get("apiVersion")).read_executor_states(resource)
-    gone = {name: PodSpan(name, state) for name, state in states.items() if name not in own}
+    gone = {name: PodSpan(name, state) for name, state in states.items() if name not in present}
     names = find_pod_names(resource, seen, executors)
     for event in events:
         name = _read_executor_name(event)
-        if name not in own and (name in gone or names.has_executor(name)) and is_as_young(event, resource):
+        is_own = name not in present and (name in gone or names.has_executor(name))
+        if is_own and is_as_young(read_last_time(event), resource):
             gone[name] = _apply(event, gone.get(name) or PodSpan(name, ExecutorState.UNKNOWN))
-    return tuple(sorted((*own.values(), *gone.values()), key=_rank))
+    return tuple(sorted((*own, *gone.values()), key=_rank))
 
 
 def count_over_time(spans: Sequence[PodSpan]) -> tuple[tuple[datetime, int], ...]:
@@ -135,6 +140,7 @@ def read_pod(pod: KubernetesObject, regular_exits: Container[int | None] = _STOP
         selector=frozenset(
             (key, pods.get_text(value)) for key, value in pods.get_object(spec.get("nodeSelector")).items()
         ),
+        uid=pods.get_uid(pod),
     )
     ended = [each for each in containers if each.exit_code is not None]
     phase = pods.read_phase(status)

@@ -37,9 +37,11 @@ class Price:
     selector: frozenset[tuple[str, str]] = frozenset()
     node: re.Pattern[str] | None = None
 
-    def matches(self, span: PodSpan) -> bool:
-        """Return whether a pod has this price."""
-        return self.selector <= span.selector and (self.node is None or self.node.fullmatch(span.node) is not None)
+    def matches(self, span: PodSpan, *, if_unknown: bool) -> bool:
+        """Return whether a pod has this price; `if_unknown` decides conditions on what is not known about the pod."""
+        has_labels = not self.selector or (if_unknown if span.selector is None else self.selector <= span.selector)
+        has_node = self.node is None or (self.node.fullmatch(span.node) is not None if span.node else if_unknown)
+        return has_labels and has_node
 
 
 @dataclass(frozen=True)
@@ -55,8 +57,9 @@ class PriceTable:
     prices: tuple[Price, ...]
 
     def find(self, span: PodSpan) -> Price | None:
-        """Return the price of a pod; None if no price matches."""
-        return next((price for price in self.prices if price.matches(span)), None)
+        """Return the price of a pod. None if no price matches, or if too little is known about the pod to decide."""
+        first = next((price for price in self.prices if price.matches(span, if_unknown=True)), None)
+        return first if first and first.matches(span, if_unknown=False) else None
 
 
 def parse_prices(text: str) -> PriceTable:

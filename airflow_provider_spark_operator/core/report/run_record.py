@@ -282,7 +282,9 @@ def _list_missing(timeline: Timeline, totals: Totals, shown: int, unread: Mappin
             pods = f"{usage.uncounted} of {usage.pods + usage.uncounted} pods"
             yield _miss(f"totals.requested.{role}", f"the start, the end or the requests of {pods} are unknown")
         if usage.unpriced:
-            yield _miss(f"totals.cost.{role}", f"no price matches {usage.unpriced} of {usage.pods} pods")
+            unpriced = f"{usage.unpriced} of {usage.pods} pods"
+            why = f"no price matches {unpriced}, or their nodeSelector or node is unknown"
+            yield _miss(f"totals.cost.{role}", why)
 
 
 def _miss(what: str, why: str) -> JsonObject:

@@ -119,7 +119,7 @@ def build_timeline(
         now: The current time, with an offset.
         all_pods: Pods, among them those of the application. None if they were not read.
         events: Events of the namespace. They describe executors whose pods no longer exist.
-        absences: The deletions of pods in `all_pods` that no longer exist, by their names.
+        absences: The deletions of pods in `all_pods` that no longer exist, by their uids.
     """
     dialect, summary = dialect_of(resource.get("apiVersion")), summarize(resource, now, all_pods, events)
     seen, known = summary.progress, all_pods or ()
@@ -191,7 +191,7 @@ def _close(
     ends = sorted(attempt.end for attempt in attempts if attempt.is_over and attempt.end)
     closed = []
     for span in spans:
-        absence = absences.get(span.name)
+        absence = absences.get(span.uid)
         end = next((end for end in ends if span.begin and end >= span.begin), None)
         if absence is not None and span.end is None and (end is None or end > absence.missed):
             closed.append(replace(span, state=ExecutorState.UNKNOWN, end=max(absence.seen, span.begin or absence.seen)))

@@ -30,7 +30,7 @@ class Usage:
         uncounted: The number of pods that are not counted, because their start, end or requests are unknown. A pod that
             has not been assigned to a node needs nothing and is not among them.
         cost: The cost of the counted pods. 0 without prices.
-        unpriced: The number of counted pods that match no price.
+        unpriced: The number of counted pods that match no price, or of which too little is known to choose one.
     """
 
     core_hours: Decimal

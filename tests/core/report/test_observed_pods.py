@@ -103,20 +103,60 @@ def test_same_observation_at_another_time_is_equal() -> None:
     assert not first.is_equal_to(add(first, at(70)))
 
 
-def test_pod_without_uid_replaces_the_one_of_its_name() -> None:
-    pod = build_spark_pod("pi-exec-1")
-    del pod["metadata"]["uid"]
-    assert len(add(add(ObservedPods(), at(10), pod), at(20), pod).unpack()) == 1
+@pytest.mark.parametrize("is_complete", [True, False])
+def test_pod_that_is_seen_again_was_not_deleted(is_complete: bool) -> None:
+    """The answer to an earlier request can arrive last."""
+    executor = build_spark_pod("pi-exec-1")
+    pods = add(add(ObservedPods(), at(60), executor), at(61))
+    assert list(pods.absences) == ["uid-of-pi-exec-1"]
+    pods = add(pods, at(90), executor, is_complete=is_complete)
+    assert pods.absences == {}
+    timeline = build_timeline(build_application(*SUCCEEDED), at(300), all_pods=pods.unpack(), absences=pods.absences)
+    assert (timeline.executors[0].state, timeline.executors[0].end) == (ExecutorState.ENDED, at(100))
+
+
+def test_executor_that_has_the_name_of_a_deleted_one_runs() -> None:
+    """With a fixed `podNamePrefix`, each attempt has executors of the same names."""
+    first, second = build_spark_pod("pi-exec-1"), build_spark_pod("pi-exec-1", started=50)
+    second["metadata"]["uid"] = "other"
+    pods = add(add(ObservedPods(), at(40), first), at(60), second)
+    timeline = build_timeline(build_application(*RUNNING), at(300), all_pods=pods.unpack(), absences=pods.absences)
+    assert [(span.state, span.begin, span.end) for span in timeline.executors] == [
+        (ExecutorState.UNKNOWN, at(10), at(40)),
+        (ExecutorState.RUNNING, at(50), None),
+    ]
+
+
+def test_executor_was_last_seen_when_all_pods_were_read() -> None:
+    driver = build_spark_pod("pi-0-driver", role="driver")
+    pods = add(ObservedPods(), at(40), driver, build_spark_pod("pi-exec-1"))
+    pods = add(pods, at(70), driver, is_complete=False)
+    pods = add(pods, at(80), driver)
+    assert pods.absences["uid-of-pi-exec-1"].seen == at(40)
+
+
+def test_pod_that_was_only_read_alone_was_seen() -> None:
+    pods = add(ObservedPods(), at(10), build_spark_pod("pi-0-driver", role="driver"), is_complete=False)
+    assert pods.seen == at(10)
 
 
 def test_number_of_pods_is_limited_to_the_latest() -> None:
     pods = ObservedPods()
     for start in range(0, MAX_PODS + 100, 550):
         pods = add(pods, at(start), *(build_spark_pod(f"pi-exec-{start + each}") for each in range(550)))
-    names = [pod["metadata"]["name"] for pod in pods.unpack()]
-    assert (len(names), names[-1]) == (MAX_PODS, "pi-exec-1099")
-    assert set(pods.absences) <= set(names)
+    kept = [pod["metadata"] for pod in pods.unpack()]
+    assert (len(kept), kept[-1]["name"]) == (MAX_PODS, "pi-exec-1099")
+    assert pods.absences.keys() <= {each["uid"] for each in kept}
     assert len(pods.packed) < 64 * 1024
+
+
+def test_drivers_are_kept_when_executors_are_too_many() -> None:
+    driver = build_spark_pod("pi-0-driver", role="driver")
+    pods = add(ObservedPods(), at(5), driver)
+    for start in (10, 20):
+        pods = add(pods, at(start), driver, *(build_spark_pod(f"pi-exec-{each}") for each in range(MAX_PODS + start)))
+        names = [pod["metadata"]["name"] for pod in pods.unpack()]
+        assert (len(names), "pi-0-driver" in names, f"pi-exec-{MAX_PODS}" in names) == (MAX_PODS, True, True)
 
 
 def test_secrets_are_removed_before_texts_are_cut() -> None:

@@ -1,11 +1,14 @@
 """Prices of cores and memory, and the cost of a run that they yield."""
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from airflow_provider_spark_operator.core.dialects.progress import ExecutorState
 from airflow_provider_spark_operator.core.report.observed_pods import ObservedPods
+from airflow_provider_spark_operator.core.report.pod_spans import PodSpan
 from airflow_provider_spark_operator.core.report.prices import InvalidPrices, parse_prices
 from airflow_provider_spark_operator.core.report.run_record import build_record
 from airflow_provider_spark_operator.core.report.timeline import build_timeline
@@ -65,9 +68,38 @@ def test_pods_without_a_price_are_named_and_not_free() -> None:
     assert "driver" not in record["totals"]["cost"]
     assert record["totals"]["cost"]["amount"] == record["totals"]["cost"]["executor"]
     assert record["missing"] == [
-        {"what": "totals.cost.driver", "why": "no price matches 1 of 1 pods"},
-        {"what": "totals.cost.executor", "why": "no price matches 1 of 3 pods"},
+        {"what": "totals.cost.driver", "why": "no price matches 1 of 1 pods, or their nodeSelector or node is unknown"},
+        {
+            "what": "totals.cost.executor",
+            "why": "no price matches 1 of 3 pods, or their nodeSelector or node is unknown",
+        },
     ]
+
+
+@pytest.mark.parametrize("condition", [{"nodeSelector": SPOT}, {"node": "big-*"}])
+def test_driver_that_only_states_show_has_no_price_if_an_earlier_one_may_match(condition: dict[str, Any]) -> None:
+    record = build(TABLE | {"prices": [ON_DEMAND | condition, ON_DEMAND]}, [])
+    assert "driver" not in record["totals"].get("cost", {})
+    assert {
+        "what": "totals.cost.driver",
+        "why": "no price matches 1 of 1 pods, or their nodeSelector or node is unknown",
+    } in record["missing"]
+
+
+@pytest.mark.parametrize("prices", [[ON_DEMAND], [ON_DEMAND, ON_DEMAND | {"node": "big-*"}]])
+def test_driver_that_only_states_show_has_a_price_without_conditions(prices: list[dict[str, Any]]) -> None:
+    record = build(TABLE | {"prices": prices}, [])
+    assert record["totals"]["cost"]["driver"] > 0
+    assert "totals.cost.driver" not in {each["what"] for each in record["missing"]}
+
+
+def test_known_node_excludes_a_price_although_the_labels_are_unknown() -> None:
+    """An Event shows the node of a pod that no longer exists, but not its `nodeSelector`."""
+    span = PodSpan("a", ExecutorState.ENDED, node="small-1")
+    first = ON_DEMAND | {"node": "big-*", "nodeSelector": SPOT}
+    table = parse_prices(json.dumps(TABLE | {"prices": [first, ON_DEMAND]}))
+    assert table.find(span) == table.prices[1]
+    assert table.find(replace(span, node="big-1")) is None
 
 
 def test_record_without_any_priced_pod_has_no_cost() -> None:

@@ -271,7 +271,9 @@ def test_driver_pod_from_before_the_recorded_attempt_belongs_to_it() -> None:
     """Kubeflow's operator records an attempt after it has created the driver."""
     pod = build_spark_pod("d0", role="driver", started=5)
     pod["metadata"]["creationTimestamp"] = at(-5).isoformat()
-    record = check(build_timeline(build_application(*STARTED), at(60), all_pods=[pod]))
+    document = build_application(*STARTED)
+    document["metadata"]["creationTimestamp"] = at(-10).isoformat()
+    record = check(build_timeline(document, at(60), all_pods=[pod]))
     assert record["attempts"][0]["driver"]["name"] == "d0"
 
 

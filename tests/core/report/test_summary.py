@@ -231,7 +231,7 @@ def test_obstacle_of_the_latest_driver_is_named(
     drivers = []
     if condition is not None:
         drivers = [build_pod("Pending", conditions=[condition]), build_pod("Pending")]
-        for pod, created in zip(drivers, ("2026-01-01T00:00:02Z", "2026-01-01T00:00:01Z"), strict=True):
+        for pod, created in zip(drivers, ("2026-01-01T12:00:02Z", "2026-01-01T12:00:01Z"), strict=True):
             labels = {"spark.operator/spark-app-name": "pi", "spark-role": "driver"}
             pod["metadata"] |= {"labels": labels, "namespace": "jobs", "creationTimestamp": created}
     assert summarize(resource, at(age), drivers).obstacle == obstacle
