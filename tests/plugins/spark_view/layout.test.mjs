@@ -43,9 +43,9 @@ test("coordinates of the page are percentages", () => {
 });
 
 test("further executors are shown on request", () => {
-  const { record } = RUNS.restarted;
-  assert.equal(layout.layOut(record).groups.at(-1).hidden, 4);
-  assert.equal(layout.layOut(record, { all: true }).groups.at(-1).rows.length, 24);
+  const { rows, more } = layout.layOut(RUNS.restarted.record).groups.at(-1);
+  assert.deepEqual([rows.length, more.length], [20, 4]);
+  assert.ok(more.every(({ x, width }) => x > 0 && width > 0));
 });
 
 test("executors have tags of how they were lost", () => {
@@ -68,4 +68,12 @@ test("a record with malformed members still has lanes", () => {
     executors: "no", executorCounts: [["x", 1], 4], marks: [{ time: null }] };
   assert.deepEqual(layout.layOut(odd).groups, []);
   assert.equal(layout.layOut({ ...odd, attempts: { a: 1 } }).curve, false);
+});
+
+test("lanes of a live run last until now, and those of another run do not", () => {
+  const { record: live } = RUNS.live;
+  const now = layout.readTime(live.end) + 60_000;
+  assert.equal(layout.layOut(live, { now }).end, now);
+  assert.equal(layout.layOut(live, { now: 0 }).end, layout.readTime(live.end), "the clock of the browser is behind");
+  assert.equal(layout.layOut(layout.endRecord(live), { now }).end, layout.readTime(live.end));
 });

@@ -1,8 +1,8 @@
 // Airflow's public REST API, read with the session of the user.
 
-import { findProblem } from "./layout.js";
-
-const [AT_ONCE, TIMEOUT, KEY] = [6, 30_000, "spark_run"];
+const [TIMEOUT, KEY, MOST] = [30_000, "spark_run", 100];
+// A task in another state does not follow its application.
+export const ACTIVE = ["running", "deferred", "scheduled", "queued", "restarting"];
 const SENTENCES = {
   0: "Airflow does not answer. This page tries again.",
   401: "Your session has ended. Sign in to Airflow again, then reload this page.",
@@ -19,16 +19,17 @@ export class Problem extends Error {
   }
 }
 
+/** Return a handler of failed requests that ignores these statuses. */
+export const ignore = (...statuses) => (error) => { if (!statuses.includes(error.status)) throw error; };
+
 /** Return the ids in a query string. A placeholder such as {MAP_INDEX}, which Airflow did not replace, is missing. */
 export function parseAddress(query) {
-  const values = {};
-  for (const part of query.replace(/^\?/, "").split("&")) {
-    const [name, text = ""] = part.split(/=(.*)/s);
-    const value = decodeURIComponent(text); // not URLSearchParams: Airflow 3.1 does not encode the + of a run id
-    if (value && !/^\{\w+\}$/.test(value)) values[name] = value;
-  }
-  const index = /^\d+$/.test(values.map_index ?? "") ? Number(values.map_index) : -1;
-  return { dag: values.dag_id, run: values.run_id, task: values.task_id, index };
+  const values = new URLSearchParams(query.replaceAll("+", "%2B")); // Airflow 3.1 does not encode the + of a run id
+  const [dag, run, task, index] = ["dag_id", "run_id", "task_id", "map_index"].map((name) => values.get(name))
+    .map((value) => (value && !/^\{\w+\}$/.test(value) ? value : undefined));
+  // The path of a request would lead elsewhere.
+  if ([dag, run, task].some((id) => /^\.\.?$/.test(id))) throw new Error("The ids . and .. are not supported.");
+  return { dag, run, task, index: /^\d+$/.test(index) ? Number(index) : -1 };
 }
 
 /** Return the query string with which this page shows a task instance. */
@@ -39,57 +40,46 @@ export const formatAddress = ({ dag, run, task, index }) =>
 export const formatTaskPage = ({ dag, run, task, index }) =>
   `dags/${encode(dag)}/runs/${encode(run)}/tasks/${encode(task)}${index < 0 ? "" : `/mapped/${index}`}`;
 
+const readIds = (one) =>
+  ({ dag: one.dag_id, run: one.run_id ?? one.dag_run_id, task: one.task_id, index: one.map_index });
 const formatTasks = ({ dag, run = "~" }) => `dags/${encode(dag)}/dagRuns/${encode(run)}/taskInstances`;
 const formatTask = (one) => `${formatTasks(one)}/${encode(one.task)}`;
 
-/** Return a function that runs at most `most` of the given jobs at once. */
-export function limit(most) {
-  let running = 0;
-  const waiting = [];
-  return async (job) => {
-    if (running >= most) await new Promise((resolve) => waiting.push(resolve));
-    else running += 1;
-    try {
-      return await job();
-    } finally {
-      if (waiting.length) waiting.shift()(); // the next job takes this place
-      else running -= 1;
-    }
-  };
-}
-
-const inTurn = limit(AT_ONCE);
-
 async function read(path, parameters = {}) {
-  const address = new URL(`../api/v2/${path}`, document.baseURI);
-  for (const [name, value] of Object.entries(parameters)) address.searchParams.set(name, value);
+  const query = Object.entries(parameters).flatMap(([name, value]) => [value].flat().map((one) => [name, one]));
+  const address = new URL(`../api/v2/${path}?${new URLSearchParams(query)}`, document.baseURI);
   const get = (headers) => fetch(address, { headers, cache: "no-store", signal: AbortSignal.timeout(TIMEOUT) });
-  return inTurn(async () => {
-    let answer;
-    try {
-      answer = await get({});
-      const token = localStorage.getItem("token"); // Airflow 3.0 and 3.1.0 do not read the cookie
-      if (answer.status === 401 && token) answer = await get({ Authorization: `Bearer ${token}` });
-      if (answer.ok) return await answer.json();
-    } catch {
-      throw new Problem(0);
-    }
-    throw new Problem(answer.status);
-  });
+  let answer;
+  try {
+    answer = await get({});
+    const token = localStorage.getItem("token"); // Airflow 3.0 and 3.1.0 do not read the cookie
+    if (answer.status === 401 && token) answer = await get({ Authorization: `Bearer ${token}` });
+    if (answer.ok) return await answer.json();
+  } catch {
+    throw new Problem(0);
+  }
+  throw new Problem(answer.status);
 }
 
 /** Return what a task instance recorded. It may be no record: see `findProblem`. */
 export async function readRecord(one) {
-  const path = `${formatTask(one)}/xcomEntries/${KEY}`;
-  const { value } = await read(path, { map_index: one.index });
-  if (!findProblem(value) || Number.isInteger(value?.version)) return value;
-  // The database of a custom XCom backend contains a reference.
-  return (await read(path, { map_index: one.index, deserialize: true }).catch(() => ({ value }))).value;
+  const get = (more) => read(`${formatTask(one)}/xcomEntries/${KEY}`, { map_index: one.index, ...more });
+  const { value } = await get();
+  // A text is the reference of a custom XCom backend. The API server deserializes nothing else for this page.
+  return typeof value === "string" ? (await get({ deserialize: true }).catch(() => ({ value }))).value : value;
 }
 
-/** Return the state of a task instance, for example "running"; null if Airflow has not scheduled it. */
+/** Return the state of a task instance: null if Airflow has not scheduled it, undefined if the user may not see it. */
 export const readState = async (one) =>
-  (await read(`${formatTask(one)}${one.index < 0 ? "" : `/${one.index}`}`)).state;
+  (await read(`${formatTask(one)}${one.index < 0 ? "" : `/${one.index}`}`).catch(ignore(403, 404)))?.state;
+
+/** Return a function that says whether a task instance still follows its application, or may do so. */
+export async function findActive(scope) {
+  const found = await read(formatTasks(scope), { state: ACTIVE, limit: MOST }).catch(() => undefined);
+  const known = found?.total_entries <= found?.task_instances.length;
+  const active = new Set(found?.task_instances.map(readIds).map(formatAddress));
+  return (one) => !known || active.has(formatAddress(one));
+}
 
 /** Return the links of a task instance to other web pages, by name. */
 export async function readLinks(one) {
@@ -97,14 +87,12 @@ export async function readLinks(one) {
   return Object.entries(links ?? {}).filter(([name, url]) => isWebAddress(url) && name !== "Spark view");
 }
 
-/** Return task instances that recorded a run, newest first, and how many there are. */
+/** Return task instances that recorded a run, with the time of the record, newest first, and how many there are. */
 export async function listRuns(one, offset, most) {
   const parameters = { xcom_key: KEY, limit: most, offset, order_by: "-timestamp" };
   const { xcom_entries: entries, total_entries: total } = await read(`${formatTasks(one)}/~/xcomEntries`, parameters);
-  return { total, runs: entries.map((entry) => (
-    { dag: entry.dag_id, run: entry.run_id, task: entry.task_id, index: entry.map_index })) };
+  return { total, runs: entries.map((entry) => ({ one: readIds(entry), time: entry.timestamp })) };
 }
 
 /** Return whether a text is the address of a web page. A recorded address can have another scheme. */
-export const isWebAddress = (text) =>
-  typeof text === "string" && URL.canParse(text) && /^https?:$/.test(new URL(text).protocol);
+export const isWebAddress = (text) => URL.canParse(text) && /^https?:$/.test(new URL(text).protocol);

@@ -2,16 +2,16 @@
 
 const SVG = "http://www.w3.org/2000/svg";
 
-/** Return an element with attributes and children. Children are elements and texts; missing ones are left out. */
+/** Return an element with attributes, listeners and children: elements and texts; missing ones are left out. */
 export const make = (tag, attributes, ...children) => fill(document.createElement(tag), attributes, children);
 export const draw = (tag, attributes, ...children) => fill(document.createElementNS(SVG, tag), attributes, children);
 
 function fill(element, attributes = {}, children = []) {
   for (const [name, value] of Object.entries(attributes)) {
-    if (value !== undefined) element.setAttribute(name, String(value));
+    if (typeof value === "function") element.addEventListener(name, value);
+    else if (value !== undefined) element.setAttribute(name, String(value));
   }
-  const shown = children.flat(Infinity).filter((one) => one || one === 0);
-  element.append(...shown.map((one) => (one instanceof Node ? one : document.createTextNode(String(one)))));
+  element.append(...children.flat(Infinity).filter((one) => one || one === 0)); // append makes text of other values
   return element;
 }
 
@@ -19,7 +19,15 @@ function fill(element, attributes = {}, children = []) {
 export function show(children, element = document.getElementById("page")) {
   const focused = document.activeElement?.id;
   const open = [...element.querySelectorAll("details[open]")].map((one) => one.id);
-  element.replaceChildren(...children.filter(Boolean));
+  const shown = new Set(children.filter(Boolean)); // screen readers read out a status again if it is replaced
+  [...shown].forEach((child, index) => {
+    const old = element.children[index];
+    if (old === child || old?.isEqualNode(child)) return;
+    if (!old || shown.has(old)) element.insertBefore(child, old ?? null);
+    else if (!old.matches("[role=status]") || !child.matches("[role=status]")) old.replaceWith(child);
+    else old.replaceChildren(...child.cloneNode(true).childNodes); // the child can be shown again
+  });
+  while (element.children[shown.size]) element.children[shown.size].remove();
   for (const id of open) document.getElementById(id)?.setAttribute("open", "");
   if (focused) document.getElementById(focused)?.focus({ preventScroll: true });
 }
@@ -27,28 +35,17 @@ export function show(children, element = document.getElementById("page")) {
 /** Return a sentence that screen readers read out. */
 export const say = (text) => make("p", { class: "note", role: "status" }, text);
 
-export function button(text, id, act) {
-  const made = make("button", { type: "button", id }, text);
-  made.addEventListener("click", act);
-  return made;
-}
-
-/**
- * Return a link that opens in the page around this one; with the target "_blank", in another tab.
- *
- * The sandbox of Airflow's frame does not permit this page to open pages.
- */
+/** Return a link that opens in the page around this one; with the target "_blank", in another tab. */
 export function link(text, address, { target = "_self", ...attributes } = {}) {
-  const anchor = make("a", { href: address, target, rel: "noopener noreferrer", ...attributes }, text);
-  anchor.addEventListener("click", (event) => {
+  const click = (event) => { // the sandbox of Airflow's frame does not permit this page to open pages
     if (window.parent === window) return;
     event.preventDefault();
     const outer = window.parent.document.createElement("a");
-    [outer.href, outer.rel] = [anchor.href, anchor.rel];
+    [outer.href, outer.rel] = [event.currentTarget.href, event.currentTarget.rel];
     outer.target = event.ctrlKey || event.metaKey ? "_blank" : target;
     outer.click();
-  });
-  return anchor;
+  };
+  return make("a", { href: address, target, rel: "noopener noreferrer", click, ...attributes }, text);
 }
 
 /** Return the address of a page of Airflow, which can be served below a path. */

@@ -1,12 +1,10 @@
 // The lanes of a run over time, from its record. core/report/timeline_picture.py draws the same lanes: a test compares
 // the coordinates of both.
 
-const VERSION = 1;
-const FIRST_EXECUTORS = 20;
+const [VERSION, FIRST_EXECUTORS, DAY] = [1, 20, 86400];
 const TONES = ["waiting", "starting", "running", "succeeded", "failed", "released", "driver", "executor"];
 const MARK_TONES = { AttemptFailed: "failed", ExecutorFailed: "failed", Failed: "failed", Succeeded: "succeeded" };
 const TAGS = [[/\bOOMKilled\b/, "OOM"], [/\bPreempt/, "preempted"], [/\bEvict|\bDeletionByTaintManager\b/, "evicted"]];
-const DAY = 86400;
 const STEPS = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200,
   ...[1, 2, 7, 14, 28, 91, 365, 3650].map((days) => days * DAY)];
 
@@ -45,9 +43,12 @@ const formatShort = (duration) => (duration < 1000 ? `${Math.floor(duration)}ms`
 /** Return the outcome of a run; its state while it runs. */
 export const nameOutcome = (record) => String(record.live ? record.state : record.verdict.outcome);
 
-/** Return the lanes of a record, from the coordinate `left` to `right`. A bar has at least the width `least`. */
-export function layOut(record, { left = 0, right = 100, least = 0.3, ticks = 10, all = false } = {}) {
-  const end = readTime(record.end) ?? 0;
+/** Return the last record of a task that ended without a final one: nobody knows what the application did since. */
+export const endRecord = (record) => ({ ...record, live: false, verdict: { outcome: "Unknown" } });
+
+/** Return the lanes of a record, from the coordinate `left` to `right`. Those of a live run last until `now`. */
+export function layOut(record, { left = 0, right = 100, least = 0.3, ticks = 10, now = 0 } = {}) {
+  const end = Math.max(readTime(record.end) ?? 0, record.live ? now : 0);
   const begin = Math.min(readTime(record.begin) ?? end, end);
   const span = Math.max(end - begin, 1000);
   const round = (value) => Number(value.toFixed(1));
@@ -56,27 +57,25 @@ export function layOut(record, { left = 0, right = 100, least = 0.3, ticks = 10,
     const x = place(row.begin);
     return { detail: "", tag: "", ...row, x, width: round(Math.max(place(row.end) - x, least)) };
   };
-  const attempts = list(record.attempts).map((attempt) => buildAttempt(attempt, record, end));
-  const groups = [...buildMissing(record), ...attempts];
+  const groups = [...buildMissing(record), ...list(record.attempts).map((one) => buildAttempt(one, record, end))];
   const executors = list(record.executors).filter((one) => readTime(one.start) !== undefined);
   const counts = list(record.executorCounts).filter(([time, number]) => readTime(time) !== undefined && number >= 0);
   const most = Math.max(0, ...counts.map(([, number]) => number));
   if (executors.length) {
-    const shown = all ? executors : executors.slice(0, FIRST_EXECUTORS);
     const total = Object.values(record.otherExecutors ?? {}).reduce((sum, number) => sum + number, executors.length);
-    const part = shown.length < total ? `, the first ${shown.length}` : "";
-    const rows = shown.map((one) => buildPod(one, String(one.name ?? ""), "executor", record, end));
-    const title = `executors: ${total}${part}; at most ${most} at once`;
-    groups.push({ title, rows, hidden: executors.length - shown.length });
+    const rows = executors.map((one) => buildPod(one, String(one.name ?? ""), "executor", record, end));
+    const more = rows.splice(FIRST_EXECUTORS).map(bar);
+    const part = rows.length < total ? `, the first ${rows.length}` : "";
+    groups.push({ title: `executors: ${total}${part}; at most ${most} at once`, rows, more });
   }
   const known = groups.filter(({ rows }) => rows.length).map((group) => ({ ...group, rows: group.rows.map(bar) }));
-  const marks = list(record.marks).map((mark) => ({ ...mark, time: readTime(mark.time) }));
   return {
     begin, end, groups: known,
     tones: TONES.filter((tone) => known.some(({ rows }) => rows.some((row) => row.tone === tone))),
     ticks: chooseTicks(span, ticks).map((tick) => ({ x: place(begin + tick), text: formatDuration(tick) })),
-    marks: marks.filter(({ time }) => time !== undefined).map(({ time, kind, text }) => (
-      { time, x: place(time), kind: String(kind), text: String(text), tone: MARK_TONES[kind] ?? "starting" })),
+    marks: list(record.marks).filter(({ time }) => readTime(time) !== undefined).map(({ time, kind, text }) => (
+      { time: readTime(time), x: place(readTime(time)), kind: String(kind), text: String(text),
+        tone: MARK_TONES[kind] ?? "starting" })),
     curve: counts.length > 0 && {
       most: Math.max(1, most), last: place(Math.max(end, readTime(counts.at(-1)[0]))),
       steps: counts.map(([time, number]) => [place(readTime(time)), number / Math.max(1, most)]),
@@ -88,17 +87,16 @@ function buildMissing(record) {
   const [first] = list(record.attempts);
   const [begin, end, last] = [readTime(record.begin), readTime(first?.begin), first?.number - 1];
   if (!(last >= 1 && begin <= end)) return [];
-  const row = { label: "states unknown", begin, end, tone: "waiting", lasted: formatShort(end - begin) };
-  return [{ title: `attempt ${last > 1 ? `1-${last}` : "1"}: no longer in the status`, rows: [row] }];
+  return [{ title: `attempt ${last > 1 ? `1-${last}` : "1"}: no longer in the status`, rows: [
+    { label: "states unknown", begin, end, tone: "waiting", lasted: formatShort(end - begin) }] }];
 }
 
 function buildAttempt({ number, states, driver }, record, now) {
   const rows = list(states).filter((state) => readTime(state.begin) !== undefined).map((state) => {
     const begin = readTime(state.begin);
     const end = Math.max(readTime(state.end) ?? now, begin);
-    const tone = TONES.includes(state.phase) ? state.phase : "released";
-    return { label: String(state.state), begin, end, tone, lasted: formatShort(end - begin),
-      message: [state.reason, state.message].filter(Boolean).join(": ") };
+    return { label: String(state.state), begin, end, tone: TONES.includes(state.phase) ? state.phase : "released",
+      lasted: formatShort(end - begin), message: [state.reason, state.message].filter(Boolean).join(": ") };
   });
   if (readTime(driver?.start) !== undefined) rows.push(buildPod(driver, "driver", "driver", record, now));
   return { title: `attempt ${number}`, rows };

@@ -1,60 +1,61 @@
 // The page of one task instance.
 
-import { formatTaskPage, Problem, readLinks, readRecord, readState } from "./airflow.js";
-import { button, draw, findZone, formatTime, inAirflow, link, make, say, show } from "./elements.js";
-import { findProblem, formatDuration, layOut, list, nameOutcome, readTime } from "./layout.js";
+import { ACTIVE, formatTaskPage, ignore, Problem, readLinks, readRecord, readState } from "./airflow.js";
+import { draw, findZone, formatTime, inAirflow, link, make, say, show } from "./elements.js";
+import { endRecord, findProblem, formatDuration, layOut, list, nameOutcome, readTime } from "./layout.js";
 
 const [LIVE, LATER] = [5_000, 15_000];
 const ENDED = ["success", "failed", "skipped", "upstream_failed", "removed"];
+const NOTHING = "This task recorded no run. Either it is not a task for a Spark application, it ended before it " +
+  "submitted one, do_xcom_push=False is set, or it ran with an older version of the provider.";
 const WAITED = { queue: "admission to the queue", quota: "quota", node: "a node", image: "the image" };
-let showsAll = false;
 
-/** Show a task instance, and refresh the page until the run ends. */
+/** Show a task instance, and refresh the page until the run ends. A failed request leaves the content. */
 export async function showRun(one) {
-  let last;
+  let content = [];
   const refresh = async () => {
-    const { record, links, text, pause } = await look(one);
-    const news = JSON.stringify([record, links, text]);
-    const showAll = () => { showsAll = true; render(); };
-    const render = () => show(text ? [say(text)] : build(record, links, one, showAll));
-    if (news !== last) render();
-    last = news;
+    let [text, pause] = ["", LATER];
+    try {
+      ({ text, pause, content = [] } = await look(one));
+    } catch (error) {
+      text = error instanceof Problem ? error.message : `This page could not show the record: ${error.message}`;
+      if ([401, 403].includes(error.status)) pause = undefined;
+    }
+    show([say(text), ...content]);
     const wait = () => document.addEventListener("visibilitychange", refresh, { once: true });
     if (pause) setTimeout(() => (document.hidden ? wait() : refresh()), pause);
   };
   await refresh();
 }
 
-/** Return the record of a task instance, or the sentence to show instead; with the pause until the next look. */
+/** Return the elements for a task instance, or the sentence to show; with the pause until the next look. */
 async function look(one) {
-  try {
-    const record = await readRecord(one);
-    const links = await readLinks(one).catch(() => []); // the record is worth more than the links
-    return { record, links, text: findProblem(record), pause: record?.live ? LIVE : undefined };
-  } catch (error) {
-    if (!(error instanceof Problem)) throw error;
-    if (error.status === 404) return await explainMissing(one);
-    return { text: error.message, pause: [401, 403].includes(error.status) ? undefined : LATER };
-  }
+  const state = await readState(one); // first, because the task stores its final record before it ends
+  const record = await readRecord(one).catch(ignore(404));
+  if (record === undefined) return explainMissing(state);
+  const text = findProblem(record);
+  if (text) return { text };
+  const links = await readLinks(one).catch(() => []); // the record is worth more than the links
+  if (!record.live) return { content: build(record, links, one) };
+  if (state === undefined || ACTIVE.includes(state)) return { content: build(record, links, one), pause: LIVE };
+  return { content: build(endRecord(record), links, one), pause: ENDED.includes(state) ? undefined : LIVE, text:
+    `The task ended (state ${state ?? "none"}); its last record is from ${formatTime(readTime(record.end))}.` };
 }
 
-async function explainMissing(one) {
-  const state = await readState(one).catch(() => undefined);
+function explainMissing(state) {
   if (state === undefined) return { text: "Airflow does not know this task instance, or you may not see it." };
-  if (!ENDED.includes(state)) {
-    const now = state ? `The task is in the state ${state}.` : "The task has not been scheduled.";
-    return { text: `${now} This page shows its application as soon as the task has recorded it.`, pause: LIVE };
-  }
-  return { text: "This task recorded no run. Either it is not a task for a Spark application, it ended before it " +
-    "submitted one, do_xcom_push=False is set, or it ran with an older version of the provider." };
+  if (ENDED.includes(state)) return { text: NOTHING };
+  const now = state ? `The task is in the state ${state}.` : "The task has not been scheduled.";
+  return { text: `${now} This page shows its application as soon as the task has recorded it.`, pause: LIVE };
 }
 
-function build(record, links, one, showAll) {
-  const layout = layOut(record, { ticks: window.innerWidth < 600 ? 4 : 10, all: showsAll });
+function build(record, links, one) {
+  const layout = layOut(record, { ticks: window.innerWidth < 600 ? 4 : 10, now: Date.now() });
+  const time = record.live ? ` as of ${formatTime(readTime(record.end))}` : "";
   return [
-    buildHead(record, layout), buildVerdict(record), buildLinks(links, one), buildLanes(layout, showAll),
-    section("Events", buildMarks(layout)), section("Waits", buildWaits(record)),
-    section("Totals", buildTotals(record)),
+    ...buildHead(record, layout), buildVerdict(record), buildLinks(links, one), buildLanes(layout),
+    section("Events", buildMarks(layout)), section("Waits", buildWaits(record, layout)),
+    section(`Totals${time}`, buildTotals(record)),
     section("Earlier tries", listTexts(record.earlierTries, ({ tryNumber, begin, end, verdict = {} }) =>
       make("li", {}, `Try ${tryNumber}: ${verdict.sentence ?? verdict.outcome ?? "unknown"} `,
         make("span", { class: "note" }, [begin, end].map(readTime).filter(Boolean).map(formatTime).join(" to "))))),
@@ -63,10 +64,7 @@ function build(record, links, one, showAll) {
 }
 
 const section = (title, content) => content && make("section", {}, make("h2", {}, title), content);
-function listTexts(value, format) {
-  const texts = list(value).map(format);
-  return texts.length > 0 && make("ul", {}, texts);
-}
+const listTexts = (value, format) => list(value).length > 0 && make("ul", {}, list(value).map(format));
 
 function buildHead(record, { begin, end }) {
   const { application, verdict, live } = record;
@@ -74,10 +72,10 @@ function buildHead(record, { begin, end }) {
   const times = `${formatTime(begin)} to ${live ? "now" : formatTime(end)} (${findZone()})`;
   const facts = [application.namespace && `namespace ${application.namespace}`,
     application.task?.tryNumber && `try ${application.task.tryNumber}`, times, formatDuration(end - begin)];
-  return make("header", {}, make("h1", {}, application.name ?? "application"),
+  return [make("h1", {}, application.name ?? "application"),
     make("p", { role: "status" }, make("strong", { class: `badge ${live ? "live" : outcome.toLowerCase()}` }, outcome),
       verdict.failureKind && ` ${verdict.failureKind} failure`),
-    make("p", { class: "note" }, facts.filter(Boolean).join(", ")));
+    make("p", { class: "note" }, facts.filter(Boolean).join(", "))];
 }
 
 function buildVerdict({ live, verdict, waiting }) {
@@ -91,10 +89,11 @@ function buildLinks(links, one) {
     link("Task and its log", inAirflow(formatTaskPage(one)), { id: "link-task" }));
 }
 
-function buildLanes(layout, showAll) {
-  const lanes = layout.groups.map(({ title, rows, hidden }, group) => make("section", { class: "lanes" },
-    make("h3", {}, title), make("ol", {}, rows.map((row, index) => buildLane(row, layout, `lane-${group}-${index}`))),
-    hidden > 0 && button(`Show ${hidden} more executors`, "more", showAll)));
+function buildLanes(layout) {
+  const buildList = (rows, id) => make("ol", {}, rows.map((row, index) => buildLane(row, layout, `${id}-${index}`)));
+  const lanes = layout.groups.map(({ title, rows, more = [] }, group) => make("section", { class: "lanes" },
+    make("h3", {}, title), buildList(rows, `lane-${group}`), more.length > 0 && make("details", { id: "more" },
+      make("summary", {}, `${more.length} more executors`), buildList(more, "more"))));
   const legend = layout.tones.map((tone) => make("span", {},
     draw("svg", {}, draw("rect", { class: tone, width: "100%", height: "100%" })), tone));
   return section("Timeline", make("div", {}, make("p", { class: "legend", "aria-hidden": "true" }, legend), lanes,
@@ -134,8 +133,8 @@ const buildMarks = ({ marks }) => listTexts(marks, ({ time, kind, text, tone }) 
   make("strong", { class: `word ${tone}` }, kind.replace(/(?<=[a-z])[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)),
   ` ${text === kind ? "" : text} `, make("span", { class: "note" }, formatTime(time))));
 
-const buildWaits = ({ waits, live, end: now }) => listTexts(waits, ({ kind, role, begin, end, pods, text }) => {
-  const [from, to] = [readTime(begin), readTime(end ?? (live ? now : undefined))];
+const buildWaits = ({ waits, live }, { end: now }) => listTexts(waits, ({ kind, role, begin, end, pods, text }) => {
+  const [from, to] = [readTime(begin), readTime(end) ?? (live ? now : undefined)];
   const lasted = to === undefined ? "for an unknown time" : `for ${formatDuration(to - from)}`;
   return make("li", {}, `${pods > 1 ? `${pods} ${role}s` : `The ${role}`} waited ${lasted} for `,
     `${WAITED[kind] ?? kind}. `, make("span", { class: "note" }, text));

@@ -1,10 +1,10 @@
 // The table of the tasks of a DAG run, or of the runs of a DAG.
 
-import { formatAddress, formatTaskPage, listRuns, readRecord } from "./airflow.js";
-import { button, formatTime, inAirflow, link, make, say, show } from "./elements.js";
-import { findProblem, formatDuration, nameOutcome, readTime } from "./layout.js";
+import { findActive, formatAddress, formatTaskPage, listRuns, readRecord } from "./airflow.js";
+import { formatTime, inAirflow, link, make, say, show } from "./elements.js";
+import { endRecord, findProblem, formatDuration, nameOutcome, readTime } from "./layout.js";
 
-const [PAGE, LATER] = [50, 15_000];
+const [PAGE, AT_ONCE, LATER, NONE] = [50, 6, 15_000, "No task recorded a run."];
 const countHours = ({ requested }) =>
   requested && Object.values(requested).reduce((total, { coreHours }) => total + coreHours, 0);
 const [duration, amount] = [(seconds) => formatDuration(seconds * 1000), (value) => value.toFixed(2)];
@@ -16,7 +16,9 @@ const COLUMNS = [
   ["Application", ({ record }) => record?.application.name],
   ["Outcome", ({ record, text }) => (record ? nameOutcome(record) : text)],
   ["Begin", ({ record }) => readTime(record?.begin), (time) => formatTime(time)],
-  ["Duration", ({ record }) => record?.totals.seconds, duration],
+  ["Duration", ({ record }) => record && (record.live ? (Date.now() - readTime(record.begin)) / 1000 :
+    record.totals.seconds), duration],
+  ["Totals as of", ({ record }) => readTime(record?.end), (time) => formatTime(time)],
   ["Waiting", ({ record }) => record?.totals.waitingSeconds, duration],
   ["Executors", ({ record }) => record?.totals.executorsAtOnce],
   ["Core-hours", ({ record }) => record && countHours(record.totals), amount],
@@ -26,19 +28,19 @@ const COLUMNS = [
 /** Show the runs of a DAG run or a DAG: the newest first, and more while the user scrolls. */
 export async function showRuns(scope) {
   const columns = COLUMNS.filter(([title]) => title !== "Run" || !scope.run);
-  const rows = [];
+  const [rows, known] = [[], new Map()];
   let [offset, total, loading, sorted, up, words, pending] = [0, Infinity, undefined, undefined, false, "", 0];
 
-  const heads = columns.map(([title]) => make("th", { scope: "col" }, button(title, `by-${title}`, () => {
-    [up, sorted] = [sorted === title ? !up : false, title];
-    render();
-  })));
-  const field = make("input", { type: "search", id: "filter", autocomplete: "off" });
-  field.addEventListener("input", () => { words = field.value.toLowerCase(); render(); });
+  const sort = (title) => { [up, sorted] = [sorted === title ? !up : false, title]; render(); };
+  const heads = columns.map(([title]) => make("th", { scope: "col" },
+    make("button", { type: "button", id: `by-${title}`, click: () => sort(title) }, title)));
+  const filter = () => { words = field.value.toLowerCase(); render(); };
+  const field = make("input", { type: "search", id: "filter", autocomplete: "off", input: filter });
   const [body, end] = [make("tbody"), make("div", { class: "end" })];
   const table = make("table", {}, make("thead", {}, make("tr", {}, heads)), body);
   const status = say("Reading the runs…");
-  const all = button("Load all", "all", async () => { while (await more()); });
+  const loadAll = async () => { while (await more() >= 0 && offset < total); };
+  const all = make("button", { type: "button", id: "all", click: loadAll }, "Load all");
 
   function render() {
     if (total === Infinity) return;
@@ -49,65 +51,81 @@ export async function showRuns(scope) {
       columns[index][0] !== sorted ? "none" : up ? "ascending" : "descending"));
     show(found.map((row) => row.element), body);
     table.classList.toggle("free", !rows.some(({ record }) => record?.totals.cost));
-    const part = rows.length < total && (sorted || words) ? " Sorting and filtering cover the loaded runs." : "";
-    const match = words ? `${found.length} match the filter. ` : "";
-    const loaded = `${match}${rows.length} of ${total} runs loaded.${part}`;
-    status.textContent = total === 0 ? "No task recorded a run." : loaded;
-    all.hidden = rows.length >= total;
+    const match = words ? `, ${found.length} of them match the filter` : "";
+    report(rows.length ? `${rows.length} of ${Math.max(total, rows.length)} runs loaded${match}.` : NONE);
+    all.hidden = offset >= total;
   }
 
-  async function load(row) {
+  const report = (text) => { if (status.textContent !== text) status.textContent = text; }; // is read out once
+
+  async function load(row, isActive) {
     try {
       const record = await readRecord(row.one);
       row.text = findProblem(record) && "no record";
-      if (!row.text) row.record = record;
+      row.record = row.text ? undefined : record.live && !isActive(row.one) ? endRecord(record) : record;
+      row.due = row.record?.live;
     } catch (error) {
-      row.text = error.message;
+      row.text = error.message; // a record that was read before stays
+      row.due = ![401, 403].includes(error.status);
     }
     draw(row);
     pending ||= requestAnimationFrame(() => { pending = 0; render(); });
   }
 
   function draw(row) {
-    const cells = columns.map(([, read, format = String]) => (read(row) === undefined ? "" : format(read(row))));
+    let cells;
+    try {
+      cells = columns.map(([, read, format = String]) => (read(row) === undefined ? "" : format(read(row))));
+    } catch { // a malformed record
+      [row.record, row.text] = [undefined, "no record"];
+      return draw(row);
+    }
     row.words = cells.join(" ").toLowerCase();
-    const task = link(cells[0], findPage(row.one), { id: `row-${rows.indexOf(row)}` });
-    const others = cells.slice(1).map((text) => make("td", {}, text));
-    row.element = make("tr", {}, make("th", { scope: "row" }, task), others);
+    const [task, ...others] = [link(cells[0], findPage(row.one), { id: row.id }), ...cells.slice(1)];
+    row.element = make("tr", {}, make("th", { scope: "row" }, task), others.map((text) => make("td", {}, text)));
   }
 
-  async function read() {
-    try {
-      const page = await listRuns(scope, offset, PAGE);
-      offset += PAGE;
-      const fresh = page.runs.map((one) => ({ one, text: "…" }));
-      rows.push(...fresh);
-      total = fresh.length ? page.total : rows.length;
-      fresh.forEach(draw);
-      render(); // the rows appear at once, and their records later
-      await Promise.all(fresh.map(load));
-    } catch (error) {
-      status.textContent = error.message;
-      return false;
+  /** Read a page of runs, and the records that are new, changed or due. Return the number of new runs. */
+  async function read(from) {
+    const isActive = await findActive(scope); // first, because a task stores its final record before it ends
+    const page = await listRuns(scope, from, PAGE);
+    const [fresh, due] = [[], new Set(rows.filter((row) => from === 0 && row.due))];
+    for (const { one, time } of page.runs) {
+      const key = formatAddress(one);
+      const row = known.get(key) ?? { one, id: `row-${known.size}`, text: "…" };
+      if (row.time !== time) due.add(row);
+      if (!known.has(key)) fresh.push(row);
+      row.time = time;
+      known.set(key, row);
     }
+    rows.splice(from, 0, ...fresh);
+    offset += from < offset ? fresh.length : page.runs.length;
+    total = page.runs.length ? page.total : offset;
+    fresh.forEach(draw);
+    render(); // the rows appear at once, and their records later
+    const queue = due.values(); // which the workers share
+    const work = async () => { for (const row of queue) await load(row, isActive); };
+    await Promise.all(Array.from({ length: AT_ONCE }, work));
     watcher.unobserve(end); // so that the watcher looks again
     watcher.observe(end);
-    return offset < total;
+    return fresh.length;
   }
 
+  /** List the newest runs again, up to a page that contains known ones. */
   async function refresh() {
-    if (!document.hidden) await Promise.all(rows.filter(({ record }) => record?.live).map(load));
+    for (let from = 0; !document.hidden && await attempt(from) === PAGE && from + PAGE < offset;) from += PAGE;
     setTimeout(refresh, LATER);
   }
 
+  const attempt = (from) => read(from).catch((error) => report(error.message));
   // Callers share the request of one page.
-  const more = () => loading ??= offset < total && read().finally(() => { loading = undefined; });
+  const more = () => offset < total && (loading ??= attempt(offset).finally(() => { loading = undefined; }));
   const watcher = new IntersectionObserver(([entry]) => entry.isIntersecting && more(), { rootMargin: "300px" });
   show([make("h1", {}, "Spark applications"),
     make("p", { class: "bar" }, make("label", { for: "filter" }, "Filter"), field, all), status,
     make("div", { class: "wide", role: "region", "aria-label": "Runs", tabindex: 0 }, table), end]);
   await more();
-  await refresh();
+  setTimeout(refresh, LATER);
 }
 
 // Without Airflow's page around it, the user may not see the tab.

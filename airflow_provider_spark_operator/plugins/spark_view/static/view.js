@@ -6,8 +6,8 @@ import { showRun } from "./run.js";
 import { showRuns } from "./runs.js";
 
 followTheme();
-const one = parseAddress(window.location.search);
 try {
+  const one = parseAddress(window.location.search);
   if (one.dag && one.run && one.task) await showRun(one);
   else if (one.dag) await showRuns(one);
   else show([say("The address of this page names no DAG. Open the tab Spark of a DAG or a task in Airflow.")]);

@@ -1,0 +1,235 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { afterEach, test } from "node:test";
+import { startBrowser } from "./browser.mjs";
+
+const STATIC = "../../../airflow_provider_spark_operator/plugins/spark_view/static";
+const RUNS = JSON.parse(readFileSync(new URL("runs.json", import.meta.url), "utf8"));
+const { showRun } = await import(`${STATIC}/run.js`);
+const { showRuns } = await import(`${STATIC}/runs.js`);
+const TASK = { dag: "sales", run: "r1", task: "load", index: -1 };
+const ENTRY = { dag_id: "sales", run_id: "r1", task_id: "load", map_index: -1, timestamp: "1" };
+const INSTANCE = { dag_id: "sales", dag_run_id: "r1", task_id: "load", map_index: -1 };
+const LIVE = { ...RUNS.live.record, begin: "2026-11-27T10:00:00Z", end: "2026-11-27T11:00:00Z" };
+const ENDED = RUNS.restarted.record;
+
+let browser;
+afterEach(() => browser.stop());
+
+/** Open the page of a task, which `airflow` describes: its record, its state and its links; or a status for each. */
+async function openTask(airflow) {
+  browser = startBrowser((path) => {
+    if (path.includes("/xcomEntries/")) return typeof airflow.record === "number" ? airflow.record : { value: airflow.record };
+    if (path.endsWith("/links")) return { extra_links: {} };
+    return typeof airflow.state === "number" ? airflow.state : { state: airflow.state };
+  });
+  await showRun(TASK);
+  return browser.page;
+}
+
+test("times of a live run last until now, and totals show the time of the record", async () => {
+  const page = await openTask({ record: LIVE, state: "running" });
+  assert.match(page.textContent, /10:00:00 to now \(UTC\), 2h/);
+  assert.match(page.textContent, /The driver waited for \d+d\d+h for the image/);
+  assert.match(page.textContent, /Totals as of 2026-11-27 11:00:00/);
+  await browser.advance(60);
+  assert.match(page.textContent, /10:00:00 to now \(UTC\), 2h1m/);
+});
+
+test("a record of a killed task is not live, and the page stops asking", async () => {
+  const page = await openTask({ record: LIVE, state: "failed" });
+  assert.match(page.textContent, /The task ended \(state failed\); its last record is from 2026-11-27 11:00:00\./);
+  assert.match(page.textContent, /10:00:00 to 2026-11-27 11:00:00 \(UTC\), 1h/);
+  assert.match(page.textContent, /^[^,]*Unknown.*The driver waited for an unknown time/s);
+  assert.doesNotMatch(page.textContent, /to now|as of/);
+  const { length } = browser.requests;
+  await browser.advance(60);
+  assert.equal(browser.requests.length, length);
+});
+
+test("a task that waits for its next try is not live, and the page asks again", async () => {
+  const airflow = { record: LIVE, state: "up_for_retry" };
+  const page = await openTask(airflow);
+  assert.match(page.textContent, /state up_for_retry/);
+  Object.assign(airflow, { record: ENDED, state: "success" });
+  await browser.advance(10);
+  assert.match(page.textContent, /Succeeded/);
+  assert.doesNotMatch(page.textContent, /up_for_retry/);
+});
+
+test("a live run stays live if the user may not see the state of the task", async () => {
+  assert.match((await openTask({ record: LIVE, state: 403 })).textContent, /to now/);
+});
+
+for (const member of ["record", "state"]) {
+  test(`a failed request for the ${member} leaves the content below the sentence`, async () => {
+    const airflow = { record: LIVE, state: "running" };
+    const page = await openTask(airflow);
+    airflow.record = { ...LIVE, state: "Rescheduled" };
+    await browser.advance(6);
+    const before = airflow[member];
+    airflow[member] = 503;
+    for (let failures = 0; failures < 3; failures += 1) await browser.advance(16);
+    assert.match(page.textContent, /^Airflow answered with the status 503\..*Rescheduled.*Timeline/s);
+    airflow[member] = before;
+    await browser.advance(20);
+    assert.doesNotMatch(page.textContent, /503/);
+  });
+}
+
+test("a failed request for the state of a task without a record is repeated", async () => {
+  const airflow = { record: 404, state: 503 };
+  const page = await openTask(airflow);
+  airflow.state = "running";
+  await browser.advance(20);
+  assert.match(page.textContent, /The task is in the state running\./);
+});
+
+test("a malformed record has a sentence, and the page asks again", async () => {
+  const airflow = { record: { ...LIVE, totals: { requested: { driver: null } } }, state: "running" };
+  const page = await openTask(airflow);
+  assert.match(page.textContent, /^This page could not show the record: ./);
+  airflow.record = LIVE;
+  await browser.advance(16);
+  assert.match(page.textContent, /Timeline/);
+});
+
+test("a status that did not change is not written again", async () => {
+  const page = await openTask({ record: LIVE, state: "running" });
+  const find = () => page.descendants.filter((one) => one.attributes.role === "status");
+  const before = find().map((one) => [one, one.changes]);
+  await browser.advance(60);
+  assert.deepEqual(find().map((one) => [one, one.changes]), before);
+});
+
+/** Open the table of the runs in `airflow.entries`, newest first. A record is found by the id of its run. */
+async function openTable(airflow) {
+  browser = startBrowser((path, parameters) => {
+    const [from, most] = ["offset", "limit"].map((name) => Number(parameters.get(name)));
+    if (path.endsWith("/~/xcomEntries")) {
+      return { xcom_entries: airflow.entries.slice(from, from + most), total_entries: airflow.entries.length };
+    }
+    if (path.includes("/xcomEntries/")) return { value: airflow.records?.[path.split("/")[2]] ?? ENDED };
+    const active = airflow.active ?? [];
+    return active.length >= 0 ? { task_instances: active, total_entries: airflow.actives ?? active.length } : active;
+  });
+  await showRuns({ dag: "sales" });
+  return browser.page;
+}
+
+const enter = (number, timestamp = "1") => ({ ...ENTRY, run_id: `r${number}`, timestamp });
+const readTable = (page) => page.all("tbody")[0].children.map((row) => row.children.map((cell) => cell.textContent));
+const readStatus = (page) => page.descendants.find((one) => one.attributes.role === "status").textContent;
+const count = (run) => browser.requests.filter((path) => path.includes(`/${run}/`) && path.includes("xcomEntries/")).length;
+
+for (const [name, totals] of Object.entries({
+  "a text as a cost": { cost: { amount: "1" } }, "no usage": { requested: { driver: null } }, "no totals": 5,
+})) {
+  test(`a malformed record does not break the table: ${name}`, async () => {
+    const records = { r1: { ...ENDED, totals }, r2: { ...ENDED, application: "x" } };
+    const page = await openTable({ entries: [enter(2), enter(1), enter(0)], records });
+    const outcomes = readTable(page).map((cells) => cells[3]);
+    assert.equal(outcomes[2], "Succeeded");
+    if (totals !== 5) assert.equal(outcomes[1], "no record");
+    for (const button of page.all("button")) await button.click();
+    assert.equal(readTable(page).length, 3);
+  });
+}
+
+test("at most six records are read at once", async () => {
+  const page = await openTable({ entries: Array.from({ length: 50 }, (_, index) => enter(index)) });
+  assert.equal(browser.most, 6);
+  assert.deepEqual(new Set(readTable(page).map((cells) => cells[3])), new Set(["Succeeded"]));
+});
+
+test("a table that was opened early shows the first run", async () => {
+  const airflow = { entries: [] };
+  const page = await openTable(airflow);
+  assert.equal(readStatus(page), "No task recorded a run.");
+  airflow.entries = [enter(1)];
+  await browser.advance(16);
+  assert.deepEqual(readTable(page).map((cells) => cells[1]), ["r1"]);
+  assert.equal(readStatus(page), "1 of 1 runs loaded.");
+});
+
+test("new runs are added at the top, and no run is repeated", async () => {
+  const entries = Array.from({ length: 120 }, (_, index) => enter(119 - index));
+  const airflow = { entries };
+  const page = await openTable(airflow);
+  assert.equal(readTable(page).length, 50);
+  airflow.entries = [...Array.from({ length: 70 }, (_, index) => enter(189 - index)), ...entries];
+  await browser.advance(16);
+  await page.descendants.find((one) => one.id === "all").click();
+  await browser.settle();
+  const runs = readTable(page).map((cells) => cells[1]);
+  assert.deepEqual(runs, airflow.entries.map((one) => one.run_id));
+  assert.equal(readStatus(page), "190 of 190 runs loaded.");
+});
+
+test("runs that are added while the user loads all are not repeated", async () => {
+  const airflow = { entries: Array.from({ length: 60 }, (_, index) => enter(59 - index)) };
+  const page = await openTable(airflow);
+  airflow.entries = [enter(60), ...airflow.entries];
+  await page.descendants.find((one) => one.id === "all").click();
+  await browser.advance(16);
+  const runs = readTable(page).map((cells) => cells[1]);
+  assert.equal(new Set(runs).size, runs.length);
+  assert.equal(runs.length, 61);
+});
+
+test("records are read again if they are live or have changed", async () => {
+  const airflow = { entries: [enter(2), enter(1)], records: { r2: LIVE }, active: [{ ...INSTANCE, dag_run_id: "r2" }] };
+  await openTable(airflow);
+  assert.deepEqual([count("r1"), count("r2")], [1, 1]);
+  await browser.advance(16);
+  assert.deepEqual([count("r1"), count("r2")], [1, 2]);
+  airflow.entries = [enter(2), enter(1, "2")];
+  await browser.advance(16);
+  assert.deepEqual([count("r1"), count("r2")], [2, 3]);
+});
+
+test("a live row lasts until now, and a row of a killed task does not", async () => {
+  const records = { r2: LIVE, r1: LIVE };
+  const page = await openTable({ entries: [enter(2), enter(1)], records, active: [{ ...INSTANCE, dag_run_id: "r2" }] });
+  const [live, killed] = readTable(page);
+  assert.equal(live[3], LIVE.state);
+  assert.deepEqual(live.slice(5, 7), ["2h", "2026-11-27 11:00:00"]);
+  assert.equal(killed[3], "Unknown");
+  await browser.advance(60);
+  assert.equal(readTable(page)[0][5], "2h1m");
+});
+
+for (const [name, airflow] of Object.entries({ "may not be seen": { active: 403 }, "are too many": { actives: 500 } })) {
+  test(`rows stay live if the states of the tasks ${name}`, async () => {
+    const page = await openTable({ entries: [enter(1)], records: { r1: LIVE }, ...airflow });
+    assert.equal(readTable(page)[0][3], LIVE.state);
+  });
+}
+
+test("the status of the table is written only if it changed", async () => {
+  const page = await openTable({ entries: [enter(1)], records: { r1: LIVE }, active: [INSTANCE] });
+  const status = page.descendants.find((one) => one.attributes.role === "status");
+  const before = status.changes;
+  await browser.advance(60);
+  assert.equal(status.changes, before);
+});
+
+for (const search of ["?dag_id=..", "?dag_id=sales&run_id=r1&task_id=."]) {
+  test(`an address that cannot be read has a sentence: ${search}`, async () => {
+    browser = startBrowser(() => 404, search);
+    await import(`${STATIC}/view.js${search}`);
+    assert.match(browser.page.textContent, /^This page could not show the record: ./);
+    assert.deepEqual(browser.requests, []);
+  });
+}
+
+for (const [search, sentence] of Object.entries({
+  "?dag_id=%E0%A4%A": /Airflow has no record for this address\./,
+  "?dag_id=%E0%A4%A&run_id=1&task_id=2": /^Airflow does not know this task instance/,
+})) {
+  test(`an address with a malformed escape has a sentence: ${search}`, async () => {
+    browser = startBrowser(() => 404, search);
+    await import(`${STATIC}/view.js${search.replaceAll("%", "")}`);
+    assert.match(browser.page.textContent, sentence);
+  });
+}
