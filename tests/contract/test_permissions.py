@@ -50,6 +50,7 @@ COMMANDS: dict[str, tuple[Sequence[str], ExitCode]] = {
     "events": (["events", "run"], ExitCode.SUCCESS),
     "timeline": (["timeline", "run"], ExitCode.SUCCESS),
     "top": (["top"], ExitCode.SUCCESS),
+    "report": (["report"], ExitCode.SUCCESS),
     "wait": (["wait", "run", "--timeout", "1s"], ExitCode.TIMED_OUT),
     "logs": (["logs", "run"], ExitCode.SUCCESS),
     "submit": (["submit", "new.yaml"], ExitCode.SUCCESS),

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from ...core.kubernetes.json_object import JsonObject
 from ...core.kubernetes.times import format_duration
-from ...core.report.prices import InvalidPrices, PriceTable, parse_prices
+from ...core.report.prices import PriceTable
 from ...core.report.run_record import build_record
 from ...core.report.timeline import MarkKind, Timeline, build_timeline
 from ...core.report.timeline_picture import draw_timeline
@@ -22,6 +22,7 @@ from ...kube.connection import ClusterAccess
 from ..base.errors import CommandError, print_note, report_failures
 from ..base.exit_codes import ExitCode
 from ..base.streams import is_unicode
+from ..files.price_file import read_prices
 from ..options.declaration import Parameter
 from ..options.options import (
     Context,
@@ -29,6 +30,7 @@ from ..options.options import (
     Kubeconfig,
     Namespace,
     OptionalName,
+    Prices,
     ReportFormat,
     ReportOutput,
     RunId,
@@ -52,7 +54,6 @@ spark-operator timeline pi -o json | jq .totals.requested.executor.coreHours
 """
 
 _STANDARD_OUTPUT: Final = "-"
-_LARGEST_PRICES: Final = 1024 * 1024
 
 
 def run(
@@ -61,9 +62,7 @@ def run(
         str | None, Parameter("--svg FILE", "draw an SVG picture; - is standard output", check=require_text)
     ] = None,
     output: ReportOutput = ReportFormat.TEXT,
-    prices: Annotated[
-        str | None, Parameter("--prices FILE", "compute the cost with the prices in a JSON file", check=require_text)
-    ] = None,
+    prices: Prices = None,
     dag: DagId = None,
     task: TaskId = None,
     run: RunId = None,
@@ -84,7 +83,7 @@ def run(
         raise CommandError("--svg and --output json cannot be combined", ExitCode.INVALID)
     if prices is not None and output is not ReportFormat.JSON:
         raise CommandError("--prices needs --output json", ExitCode.INVALID)
-    table = _read_prices(prices) if prices is not None else None
+    table = read_prices(prices) if prices is not None else None
 
     async def show(client: KubeClient, name: str) -> ExitCode:
         if output is ReportFormat.JSON:
@@ -123,21 +122,6 @@ def _build_record(description: Description, prices: PriceTable | None) -> JsonOb
         unread=unread,
         prices=prices,
     )
-
-
-def _read_prices(path: str) -> PriceTable:
-    try:
-        with Path(path).open("rb") as file:
-            text = file.read(_LARGEST_PRICES + 1)
-        if len(text) > _LARGEST_PRICES:
-            raise InvalidPrices(f"must have at most {_LARGEST_PRICES} bytes")
-        return parse_prices(text.decode())
-    except OSError as error:
-        raise CommandError(f"could not read {path}: {error.strerror or error}", ExitCode.INVALID) from None
-    except UnicodeDecodeError:
-        raise CommandError(f"{path}: must be text in UTF-8", ExitCode.INVALID) from None
-    except InvalidPrices as error:
-        raise CommandError(f"{path}: {error}", ExitCode.INVALID) from None
 
 
 def _write(picture: str, path: str) -> None:

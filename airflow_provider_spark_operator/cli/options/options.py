@@ -226,4 +226,8 @@ EventOutput: TypeAlias = Annotated[
 TextOutput: TypeAlias = Annotated[str, _declare_format(TEXT_FORMATS, "text, or the resource as json, yaml or name")]
 """The format of verbs that describe one resource. Pass the value, except `text`, to `cli.output.output`."""
 
+Prices: TypeAlias = Annotated[
+    str | None, Parameter("--prices FILE", "compute the cost with the prices in a JSON file", check=require_text)
+]
+
 DryRun: TypeAlias = Annotated[bool, Parameter("--dry-run", "check and print what would be deleted, and delete nothing")]

@@ -102,6 +102,7 @@ VERBS = (
     Verb("events", "list the Kubernetes Events of an application and its pods", Section.APPLICATIONS),
     Verb("timeline", "show the states and executors of an application over time", Section.APPLICATIONS),
     Verb("top", "show the cores and the memory of applications", Section.APPLICATIONS),
+    Verb("report", "show what applications took, requested and cost", Section.APPLICATIONS),
     Verb("wait", "wait until an application ends or reaches a state", Section.APPLICATIONS),
     Verb("logs", "print the logs of the driver or the executors", Section.APPLICATIONS),
     Verb("submit", "submit an application from a manifest or a program", Section.APPLICATIONS),

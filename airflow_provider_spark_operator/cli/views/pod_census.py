@@ -14,6 +14,7 @@ from ...core.dialects.progress import Phase
 from ...core.kubernetes.json_object import JsonObject
 from ...core.kubernetes.names import LABEL_APPLICATION_SELECTOR, LABEL_ROLE, ROLE_DRIVER, ROLE_EXECUTOR
 from ...core.kubernetes.pods import get_status, is_pending
+from ...core.report.observed_pods import reduce_pod
 from ...core.report.summary import ApplicationSummary, summarize
 from ...core.verdict.driver_facts import has_more_facts
 from ...core.verdict.obstacles import name_driver_obstacle
@@ -34,13 +35,15 @@ class PodCensus:
     Args:
         client: The client of the cluster.
         namespace: The namespace. If None, all namespaces.
+        for_timeline: Whether to keep what a timeline needs of the pods.
 
     Attributes:
         refusals: The missing permission, if pods cannot be listed.
     """
 
-    def __init__(self, client: KubeClient, namespace: str | None) -> None:
+    def __init__(self, client: KubeClient, namespace: str | None, *, for_timeline: bool = False) -> None:
         self._client = client
+        self._trim = _trim_for_timeline if for_timeline else _trim
         self._namespace = namespace
         self._pods: dict[str, list[JsonObject]] = {}
         self._pods_of: defaultdict[tuple[str, str, str], list[JsonObject]] = defaultdict(list)
@@ -63,6 +66,15 @@ class PodCensus:
             found = await list_warnings(self._client, self._namespace)
             self._warnings = [event for event in found if event["involvedObject"].get("uid") in uids]
         await self.read_drivers(applications)
+
+    async def read_all(self) -> None:
+        """Read the pods of all applications.
+
+        Raises:
+            KubeError: The API could not be reached. A missing permission is no error.
+        """
+        for role in (ROLE_DRIVER, ROLE_EXECUTOR):
+            await self._read_role(role, is_needed=True)
 
     def get_pods(self, application: JsonObject) -> list[JsonObject] | None:
         """Return the pods of an application that were read. None if no pods were read."""
@@ -112,7 +124,9 @@ class PodCensus:
         if not is_needed or role in self._pods or self.refusals:
             return
         try:
-            found = await self._client.list(PODS, self._namespace, label_selector=f"{LABEL_ROLE}={role}", trim=_trim)
+            found = await self._client.list(
+                PODS, self._namespace, label_selector=f"{LABEL_ROLE}={role}", trim=self._trim
+            )
             self._pods[role] = found.items
             for pod in found.items:
                 labels = pod["metadata"]["labels"]
@@ -134,6 +148,12 @@ def _has_requested_driver(application: JsonObject) -> bool:
 def _needs_driver(application: JsonObject) -> bool:
     seen = read_progress(application)
     return seen.has_unread_end or has_more_facts(seen)
+
+
+def _trim_for_timeline(pod: JsonObject) -> None:
+    kept = reduce_pod(pod, _APPLICATION_LABELS)
+    pod.clear()
+    pod.update(kept)
 
 
 def _trim(pod: JsonObject) -> None:

@@ -75,7 +75,7 @@ class ObservedPods:
         """
         known = {pods.get_uid(pod): pod for pod in self.unpack()}
         kept = {
-            pods.get_uid(pod): change_texts(_reduce(pod, (label, *_LABELS)), lambda text: hide(text)[:_LONGEST_TEXT])
+            pods.get_uid(pod): change_texts(reduce_pod(pod, (label,)), lambda text: hide(text)[:_LONGEST_TEXT])
             for pod in found
         }
         absences = {uid: Absence(self.seen or now, now) for uid in known if is_complete} | dict(self.absences)
@@ -102,8 +102,13 @@ def _is_driver(entry: tuple[str, JsonObject]) -> bool:
     return bool(entry[1]["metadata"]["labels"].get(LABEL_ROLE) == ROLE_DRIVER)
 
 
-def _reduce(pod: KubernetesObject, labels: Iterable[str]) -> JsonObject:
-    """Return the parts of a pod that a timeline needs."""
+def reduce_pod(pod: KubernetesObject, labels: Iterable[str]) -> JsonObject:
+    """Return the parts of a pod that a timeline needs.
+
+    Args:
+        pod: The pod.
+        labels: The labels that contain the name of the application in one of the dialects.
+    """
     metadata, spec, status = (pods.get_object(pod.get(part)) for part in ("metadata", "spec", "status"))
     containers = {
         key: [_select(entry, _CONTAINER) for entry in pods.list_objects(spec.get(key))]
@@ -114,7 +119,8 @@ def _reduce(pod: KubernetesObject, labels: Iterable[str]) -> JsonObject:
         for key in ("containerStatuses", "initContainerStatuses")
     }
     return {
-        "metadata": _select(metadata, _METADATA) | {"labels": _select(pods.get_object(metadata.get("labels")), labels)},
+        "metadata": _select(metadata, _METADATA)
+        | {"labels": _select(pods.get_object(metadata.get("labels")), (*labels, *_LABELS))},
         "spec": _select(spec, _SPEC) | {key: entries for key, entries in containers.items() if entries},
         "status": _select(status, _STATUS) | {key: entries for key, entries in statuses.items() if entries},
     }

@@ -21,7 +21,6 @@ from .prices import PriceTable
 from .record_values import cut_text, drop_unknown, fit, format_time, limit_number, measure, round_amount
 from .recorded_cause import find_recorded_cause
 from .resources import Resources
-from .summary import ApplicationSummary
 from .timeline import Mark, Timeline
 from .timeline_rows import choose_tone, number_missing
 from .totals import Totals, Usage, compute_totals
@@ -81,7 +80,7 @@ def build_record(
     missing = fit(_list_missing(timeline, totals, len(attempts), unread or {}), _MISSING)
     record = {
         "version": VERSION,
-        "application": _build_application(summary, timeline.uid),
+        "application": _build_application(timeline),
         "state": cut_text(summary.state, _WORD),
         "live": timeline.is_live,
         **drop_unknown(
@@ -107,15 +106,16 @@ def _format(time: datetime | None) -> str | None:
     return format_time(time) if time else None
 
 
-def _build_application(summary: ApplicationSummary, uid: str) -> JsonObject:
-    task = summary.task
+def _build_application(timeline: Timeline) -> JsonObject:
+    summary, task = timeline.summary, timeline.summary.task
     return drop_unknown(
         {
             "apiVersion": cut_text(summary.api_version, 2 * _WORD),
             "kind": "SparkApplication",
             "name": cut_text(summary.name, _NAME),
             "namespace": cut_text(summary.namespace, 2 * _WORD),
-            "uid": cut_text(uid, _WORD),
+            "uid": cut_text(timeline.uid, _WORD),
+            "team": cut_text(timeline.team, _WORD),
             "applicationId": cut_text(summary.progress.application_id or "", 2 * _WORD),
             "task": task
             and drop_unknown(

@@ -70,6 +70,7 @@ class Timeline:
             requests are unknown is absent.
         estimated: The roles whose requests come from the specification, because no pod shows them.
         uid: The uid of the application.
+        team: Its label `team`. Empty if it has none.
     """
 
     summary: ApplicationSummary
@@ -84,6 +85,7 @@ class Timeline:
     requests: Mapping[str, Resources] = field(default_factory=dict)
     estimated: frozenset[str] = frozenset()
     uid: str = ""
+    team: str = ""
 
     @property
     def missing_attempts(self) -> int:
@@ -123,7 +125,7 @@ def build_timeline(
     """
     dialect, summary = dialect_of(resource.get("apiVersion")), summarize(resource, now, all_pods, events)
     seen, known = summary.progress, all_pods or ()
-    drivers = select_pods(resource, known, ROLE_DRIVER)
+    metadata, drivers = pods.get_object(resource.get("metadata")), select_pods(resource, known, ROLE_DRIVER)
     started = _find_driver_start(select_pods(resource, drivers, ROLE_DRIVER, seen.application_id))
     history = _replace_end(dialect.read_history(resource, started), dialect.read_progress(resource), seen)
     attempts = add_drivers(list_attempts(history, seen), resource, seen, drivers)
@@ -152,7 +154,8 @@ def build_timeline(
         waits=list_waits(attempts, summary.queue, own_pods, own_events),
         requests=shown | estimated,
         estimated=frozenset(estimated),
-        uid=pods.get_text(pods.get_object(resource.get("metadata")).get("uid")),
+        uid=pods.get_text(metadata.get("uid")),
+        team=pods.get_text(pods.get_object(metadata.get("labels")).get("team")),
     )
 
 

@@ -43,6 +43,7 @@ COMMANDS = {
     "events": "events new",
     "timeline": "timeline new",
     "top": "top",
+    "report": "report",
     "restart": "restart new",
     "cleanup": "cleanup --older-than 0s",
     "cluster create": "cluster create analytics.yaml",

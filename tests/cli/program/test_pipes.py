@@ -30,6 +30,7 @@ COMMANDS = {
     "events": "events pi",
     "timeline": "timeline pi",
     "top": "top",
+    "report": "report",
     "wait": "wait pi",
     "logs": "logs pi",
     "submit": "submit new.yaml",

@@ -1,0 +1,93 @@
+"""`spark-operator report` with applications that follow a script."""
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+from airflow_provider_spark_operator.cli import main
+from airflow_provider_spark_operator.cli.base.exit_codes import ExitCode
+from airflow_provider_spark_operator.core.kubernetes.names import ANNOTATION_DAG_ID, ANNOTATION_TASK_ID
+from tests.cluster import Cluster, fail, stay_submitted
+
+PRICES = '{"currency": "EUR", "prices": [{"coreHour": 3600000, "gibHour": 0}]}'
+
+
+@pytest.fixture
+def prices(tmp_path: Path) -> str:
+    path = tmp_path / "prices.json"
+    path.write_text(PRICES)
+    return str(path)
+
+
+def create_applications(cluster: Cluster) -> None:
+    """Create an application of a task that succeeded, and one that failed."""
+    task = {ANNOTATION_DAG_ID: "=HYPERLINK()", ANNOTATION_TASK_ID: "load"}
+    cluster.create("load", labels={"team": "sales"}, annotations=task)
+    assert main(["wait", "load"]) == ExitCode.SUCCESS
+    cluster.script = fail
+    cluster.create("pi")
+    assert main(["wait", "pi"]) == ExitCode.APPLICATION_FAILED
+
+
+def test_table_has_a_row_for_each_application_and_the_sums(
+    scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]
+) -> None:
+    create_applications(scripted_cluster)
+    capsys.readouterr()
+    assert main(["report"]) == ExitCode.SUCCESS
+    shown = capsys.readouterr()
+    titles, *rows = shown.out.splitlines()
+    assert titles.split()[:2] == ["APPLICATION", "NAMESPACE"]
+    assert [row.split()[0] for row in rows] == ["load", "pi", "TOTAL"]
+    assert "executors is not known, or incomplete, in 1 of 2 runs, for example: no pod or Event shows" in shown.err
+
+
+def test_json_has_the_cost_and_its_sum(
+    scripted_cluster: Cluster, prices: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    create_applications(scripted_cluster)
+    capsys.readouterr()
+    assert main(["report", "-o", "json", "--prices", prices]) == ExitCode.SUCCESS
+    shown = json.loads(capsys.readouterr().out)
+    load, pi = shown["applications"]
+    assert (load["task"], load["team"], load["outcome"]) == ("load", "sales", "Succeeded")
+    assert (pi["task"], pi["team"], pi["outcome"]) == (None, None, "Failed")
+    assert (load["driverCoreHours"], pi["executorCoreHours"]) == (None, None)
+    assert shown["total"]["cost"] == load["cost"] >= 0
+    assert (shown["total"]["runs"], shown["total"]["failed"], shown["total"]["currency"]) == (2, 1, "EUR")
+    assert {"executors", "totals.requested.driver"} <= {gap["what"] for gap in shown["total"]["missing"]}
+
+
+def test_csv_has_only_rows_and_no_formula(scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
+    create_applications(scripted_cluster)
+    capsys.readouterr()
+    assert main(["report", "-A", "-o", "csv"]) == ExitCode.SUCCESS
+    rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+    assert [row["application"] for row in rows] == ["load", "pi"]
+    assert rows[0]["dag"] == "'=HYPERLINK()"
+    assert rows[1]["executorCoreHours"] == ""
+    assert "executors: no pod or Event shows the executors" in rows[1]["missing"]
+
+
+def test_since_omits_only_applications_that_ended_earlier(
+    scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]
+) -> None:
+    create_applications(scripted_cluster)
+    scripted_cluster.script = stay_submitted
+    scripted_cluster.create("live")
+    capsys.readouterr()
+    assert main(["report", "--since", "0s", "-o", "json"]) == ExitCode.SUCCESS
+    assert [row["application"] for row in json.loads(capsys.readouterr().out)["applications"]] == ["live"]
+
+
+def test_nothing_to_report_is_no_error(scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["report"]) == ExitCode.SUCCESS
+    assert capsys.readouterr() == ("", "spark-operator: no runs of the last 7d found\n")
+
+
+def test_invalid_prices_are_invalid_input(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["report", "--prices", str(tmp_path / "none")]) == ExitCode.INVALID
+    assert "could not read" in capsys.readouterr().err

@@ -1,0 +1,62 @@
+"""The rows of a report and their sums."""
+
+from typing import Any
+
+import pytest
+
+from airflow_provider_spark_operator.core.report.report_rows import NUMBERS, SEVERAL, build_row, sum_up
+from tests.core.report.test_prices import TABLE, build, build_pods
+
+
+def build_record(**totals: Any) -> dict[str, Any]:
+    return {"totals": totals, "verdict": {"outcome": "Succeeded"}}
+
+
+def test_row_has_the_totals_of_the_record() -> None:
+    record = build(TABLE, build_pods())
+    row, totals = build_row(record), record["totals"]
+    assert row["driverCoreHours"] == totals["requested"]["driver"]["coreHours"] > 0
+    assert row["executorGibHours"] == totals["requested"]["executor"]["gibHours"] > 0
+    assert (row["cost"], row["currency"]) == (totals["cost"]["amount"], "EUR")
+    assert (row["seconds"], row["waitingSeconds"]) == (totals["seconds"], totals["waitingSeconds"])
+    assert (row["application"], row["outcome"]) == (record["application"]["name"], "Succeeded")
+
+
+@pytest.mark.parametrize("record", [{}, {"application": 1, "totals": [], "verdict": None, "missing": [1]}])
+def test_row_of_a_malformed_record_is_unknown(record: dict[str, Any]) -> None:
+    row = build_row(record)
+    assert row.pop("missing") == []
+    assert set(row.values()) == {None}
+
+
+@pytest.mark.parametrize("value", [True, "1", -1, float("nan"), float("inf"), 10**13])
+def test_value_that_is_no_amount_is_unknown(value: object) -> None:
+    assert build_row(build_record(seconds=value))["seconds"] is None
+
+
+def test_sums_contain_what_is_known_and_count_the_rest() -> None:
+    gap = {"what": "executors", "why": "deleted"}
+    known = build_row(build_record(seconds=60, cost={"amount": 0.1, "currency": "EUR"}))
+    unknown = build_row(build_record() | {"verdict": {"outcome": "Failed"}, "missing": [gap]})
+    sums = sum_up([sum_up([known, unknown]), known, unknown])
+    assert (sums["runs"], sums["failed"]) == (4, 2)
+    assert (sums["seconds"], sums["waitingSeconds"]) == (120, None)
+    assert (sums["cost"], sums["currency"]) == (0.2, "EUR")
+    assert sums["missing"] == [{**gap, "runs": 2}]
+
+
+def test_costs_in_several_currencies_are_not_summed() -> None:
+    rows = [build_row(build_record(cost={"amount": 1, "currency": currency})) for currency in ("EUR", "USD")]
+    sums = sum_up([sum_up(rows), rows[0]])
+    assert (sums["cost"], sums["currency"]) == (None, SEVERAL)
+
+
+def test_sums_name_a_bounded_number_of_gaps() -> None:
+    rows = [build_row({"missing": [{"what": str(number), "why": ""}]}) for number in range(50)]
+    assert len(sum_up(rows)["missing"]) == 20
+
+
+def test_sums_of_nothing_are_unknown() -> None:
+    sums = sum_up(())
+    assert sums["runs"] == 0
+    assert {sums[name] for name in NUMBERS} == {None}
