@@ -1,11 +1,15 @@
 import asyncio
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from airflow_provider_spark_operator.core.dialects.dialect import read_progress
 from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
 from airflow_provider_spark_operator.core.kubernetes.names import APPLICATION_FINALIZER
+from airflow_provider_spark_operator.core.states import reasons
 from airflow_provider_spark_operator.core.states.states import ApplicationState
+from airflow_provider_spark_operator.core.verdict.verdict import judge_progress
 from airflow_provider_spark_operator.kube.call import Call
 from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
 from airflow_provider_spark_operator.kube.errors import Forbidden
@@ -218,6 +222,8 @@ async def test_object_of_another_owner_is_a_scheduling_failure_and_stays_unchang
         ended = await api.wait_for_state(State.RESOURCE_RELEASED)
     message = ended["status"]["stateTransitionHistory"]["1"]["message"]
     assert f"ConfigMap {api.namespace}/extra exists and does not belong to this application" in message
+    verdict = judge_progress(replace(read_progress(ended), driver_read=True))
+    assert (verdict.reason, verdict.retry_worthy) == (reasons.NAME_TAKEN, False)
     (config_map,) = await api.list_objects(CONFIG_MAPS)
     assert config_map["data"] == {"theirs": "1"}
     assert await api.list_names(PODS) == []

@@ -7,10 +7,11 @@ from datetime import timedelta
 from itertools import takewhile
 from typing import Annotated, Final
 
+from ...core.compose.rename import replace_texts
 from ...core.convert.document import convert_document
 from ...core.dialects.progress import ExecutorState
 from ...core.kubernetes.manifest import build_manifest
-from ...core.kubernetes.pods import get_object
+from ...core.kubernetes.pods import get_object, get_text
 from ...core.kubernetes.times import format_duration
 from ...core.log.driver_log import clean_line
 from ...core.log.root_cause import explain_cause
@@ -150,16 +151,8 @@ def _number_config_maps(spec: object) -> object:
     """Replace the names of the application's own ConfigMaps by their numbers, because each run has other names."""
     own = get_object(spec).get("configMapSpecs")
     names = [get_object(one).get("name") for one in own] if isinstance(own, list) else []
-    numbers = {name: f"ConfigMap {number}" for number, name in enumerate(names, start=1)}
-
-    def rename(value: object) -> object:
-        if isinstance(value, Mapping):
-            return {key: rename(inner) for key, inner in value.items()}
-        if isinstance(value, list):
-            return [rename(inner) for inner in value]
-        return numbers.get(value, value) if isinstance(value, str) else value
-
-    return rename(spec)
+    numbers = {get_text(name): f"ConfigMap {number}" for number, name in enumerate(names, start=1)}
+    return replace_texts(spec, numbers)
 
 
 def _find_differences(

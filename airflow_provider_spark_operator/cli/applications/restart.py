@@ -7,7 +7,9 @@ from typing import Annotated, Any
 
 from ...core.dialects.dialect import dialect_of
 from ...core.kubernetes.json_object import JsonObject
+from ...core.kubernetes.kubernetes_names import is_object_name
 from ...core.kubernetes.manifest import build_manifest
+from ...core.kubernetes.pods import get_object, get_text
 from ...follow.access.find import find_application
 from ...follow.access.reference import ApplicationReference
 from ...follow.submission.prepare import prepare_document
@@ -17,8 +19,8 @@ from ..base.ages import parse_duration
 from ..base.cluster_client import run_with_client
 from ..base.errors import CommandError, print_note
 from ..base.exit_codes import ExitCode
-from ..base.program_name import format_command
-from ..base.usage_errors import advise_on_copy
+from ..base.object_names import require_new_name
+from ..base.program_name import format_command, get_program_name
 from ..options.declaration import Parameter
 from ..options.options import ApplicationName, Context, Kubeconfig, Namespace
 from ..output.log_records import show_warnings
@@ -47,6 +49,9 @@ spark-operator restart pi --set 'spec.driverArgs=["100"]'
 @add_parameter_options(before="context", names=RESOURCE_NAMES)
 def run(
     name: ApplicationName,
+    other_name: Annotated[
+        str | None, Parameter("--name NAME", "rejected with advice", check=require_new_name, is_hidden=True)
+    ] = None,
     assignments: Annotated[
         list[str] | None,
         Parameter(
@@ -77,6 +82,8 @@ def run(
     restart an application that another resource owns, or that an Airflow task may still wait for. A suspended
     application stays suspended until `spark-operator resume`.
     """
+    if other_name:
+        raise CommandError(f"--name: `restart` keeps the name. {_advise_on_copy(name, other_name)}", ExitCode.INVALID)
     waiting = read_wait(wait=wait, follow=follow, verbose=verbose, timeout=timeout)
     show_warnings()
     change = partial(override, values=read_parameter_values(parameters), assignments=assignments or ())
@@ -111,12 +118,20 @@ def _change(manifest: JsonObject, change: Callable[[JsonObject], JsonObject]) ->
         InvalidResource: A value is not valid, or a path leads into a value that is not an object or not a list.
     """
     changed = change(manifest)
+    names = [get_text(get_object(each.get("metadata")).get("name")) for each in (manifest, changed)]
     if _identify(changed) != _identify(manifest):
         raise CommandError(
-            f"--set: `restart` cannot change the kind, the name or the namespace of an application. {advise_on_copy()}",
+            "--set: `restart` cannot change the kind, the name or the namespace of an application. "
+            f"{_advise_on_copy(*names)}",
             ExitCode.INVALID,
         )
     return changed
+
+
+def _advise_on_copy(name: str, other: str) -> str:
+    """Return how to submit an application again under another name."""
+    program, other = get_program_name(), other if other != name and is_object_name(other) else f"{name}-2"
+    return f"To use another name, run `{program} status {name} -o yaml | {program} submit - --name {other}`"
 
 
 def _identify(manifest: JsonObject) -> tuple[object, ...]:

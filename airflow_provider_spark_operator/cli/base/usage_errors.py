@@ -6,8 +6,6 @@ from difflib import get_close_matches
 
 import click
 
-from .program_name import get_program_name
-
 # Words of kubectl, spark-submit and other programs, with the verbs and options of this program for them.
 _FOREIGN: Mapping[str, tuple[str, ...]] = {
     "abort": ("delete",),
@@ -58,12 +56,6 @@ def describe_usage_error(error: click.UsageError) -> str:
     return f"{sentence}{end} Run `{error.ctx.command_path} --help` for the usage"
 
 
-def advise_on_copy() -> str:
-    """Return how to submit an application again under another name."""
-    program = get_program_name()
-    return f"To use another name, run `{program} status NAME -o yaml | {program} submit - --name OTHER`"
-
-
 def suggest(word: str, known: Iterable[str]) -> str:
     """Return `: did you mean …?` with the known words that the user may have meant; empty if there are none."""
     by_name = {name.lstrip("-").lower(): name for name in known}
@@ -90,8 +82,6 @@ def _describe(error: click.UsageError) -> str:
             return f"{_name(parameter)}: {error.message}"
         case click.NoSuchOption(option_name=name) if name.lstrip("-").isdecimal():
             return f"unexpected negative number {name}"
-        case click.NoSuchOption(option_name="--name", ctx=click.Context(command=click.Command(name="restart"))):
-            return f"unknown option --name: `restart` keeps the name. {advise_on_copy()}"
         case click.NoSuchOption(option_name=name, ctx=click.Context() as context):
             known = [known for each in context.command.get_params(context) for known in each.opts]
             is_program = context.parent is None

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from ...core.compose.application import TaskSettings, apply_parameters
+from ...core.compose.rename import rename_derived_objects
 from ...core.kubernetes.json_object import JsonObject
 from ...core.kubernetes.manifest import build_manifest, is_stored
 from ...core.kubernetes.names import DEFAULT_API_VERSION
@@ -168,7 +169,10 @@ def _compose(request: Request, write: WriteObject) -> JsonObject:
         if problems:
             raise InvalidResource(problems)
     else:
-        document = read_document(_read_manifest(request.file), request.api_version, name=request.name, namespace=None)
+        manifest = _read_manifest(request.file)
+        if request.name and isinstance(manifest, Mapping):
+            manifest = rename_derived_objects(manifest, request.name)
+        document = read_document(manifest, request.api_version, name=request.name, namespace=None)
     composition = Composition(
         document={**document, "apiVersion": document.get("apiVersion") or DEFAULT_API_VERSION},
         parameters=Parameters(**values),

@@ -61,7 +61,7 @@ class Refused:
 
     Attributes:
         detail: A sentence that names the object or field, and the cause.
-        reason: SCHEDULING_FAILED, or SPEC_UNBUILDABLE if only an edit of the spec can help.
+        reason: SCHEDULING_FAILED; NAME_TAKEN or SPEC_UNBUILDABLE if a retry would fail in the same way.
     """
 
     detail: str

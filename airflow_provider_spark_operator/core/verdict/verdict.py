@@ -240,8 +240,8 @@ def _blame_application(description: str) -> _Cause:
 
 def _explain_refusal(stop: StateEntry, settings: SettingNames) -> _Cause:
     description = stop.message or "the driver's resources could not be created"
-    if stop.reason == reasons.SPEC_UNBUILDABLE:
-        return _Cause(FailureKind.SCHEDULING, False, reasons.SPEC_UNBUILDABLE, description)
+    if stop.reason in (reasons.SPEC_UNBUILDABLE, reasons.NAME_TAKEN):
+        return _Cause(FailureKind.SCHEDULING, False, stop.reason, description)
     advice = advise_on_refusal(description, settings)
     return _Cause(FailureKind.SCHEDULING, True, reasons.SCHEDULING_FAILED, description, advice)
 

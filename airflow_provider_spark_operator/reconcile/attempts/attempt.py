@@ -170,7 +170,7 @@ async def _create_after(objects: "_AttemptObjects", attempt_id: int, outdated: J
             await _check_mounts(objects)
         await _create(objects.client, objects, objects.resources)
     except _NameTaken as error:
-        return Creation(Refused(str(error)), objects.driver)
+        return Creation(Refused(str(error), reasons.NAME_TAKEN), objects.driver)
     except KubeError as error:
         if not is_refusal(error):
             raise

@@ -86,7 +86,7 @@ async def apply_cluster(
         for document in documents:
             await _apply(client, cluster, operator_name, document)
     except _NameTaken as taken:
-        return Refused(str(taken))
+        return Refused(str(taken), reasons.NAME_TAKEN)
     except KubeError as error:
         if not is_refusal(error):
             raise

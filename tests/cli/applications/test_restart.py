@@ -113,10 +113,17 @@ def test_invalid_resource_keeps_the_application(scripted_cluster: Cluster, capsy
     assert scripted_cluster.application()["metadata"]["uid"] == uid
 
 
+def test_another_name_is_refused_with_the_command_that_uses_it(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["restart", "pi", "--name", "z2"]) == ExitCode.INVALID
+    advice = "`spark-operator status pi -o yaml | spark-operator submit - --name z2`"
+    assert f"--name: `restart` keeps the name. To use another name, run {advice}" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("assignment", "message"),
     [
-        ("metadata.name=other", "cannot change the kind, the name or the namespace of an application"),
+        ("metadata.name=other", "run `spark-operator status pi -o yaml | spark-operator submit - --name other`"),
+        ("metadata.name=$(x)", "run `spark-operator status pi -o yaml | spark-operator submit - --name pi-2`"),
         ("metadata=x", "cannot change the kind, the name or the namespace of an application"),
         ("spec.runtimeVersions.x.y=1", "runtimeVersions.x"),
         ("spec.jars=1", "spec.jars"),

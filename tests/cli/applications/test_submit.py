@@ -65,6 +65,25 @@ def test_printed_application_can_be_submitted_under_another_name(
     assert scripted_cluster.application("pi-2")["spec"] == scripted_cluster.application("pi")["spec"]
 
 
+@pytest.mark.parametrize("words", [["--dry-run"], ["-o", "name"]], ids=["saved manifest", "stored application"])
+def test_copy_of_a_program_shares_no_name_with_the_first_application(
+    words: list[str], scripted_cluster: Cluster, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["submit", "job.py", "--name", "job", "--image", "spark:4.3.0", *words]) == ExitCode.SUCCESS
+    if "--dry-run" not in words:
+        capsys.readouterr()
+        assert main(["status", "job", "-o", "yaml"]) == ExitCode.SUCCESS
+    (folder / "printed.yaml").write_text(capsys.readouterr().out)
+    assert main(["submit", "printed.yaml", "--name", "job-b"]) == ExitCode.SUCCESS
+    assert main(["submit", "printed.yaml", "--name", "job-c"]) == ExitCode.SUCCESS
+    specs = [scripted_cluster.application(name)["spec"] for name in ("job-b", "job-c")]
+    maps = [spec["configMapSpecs"][0]["name"] for spec in specs]
+    assert [name.rpartition("-files-")[0] for name in maps] == ["job-b", "job-c"]
+    assert [maps[0] in str(specs[0]["driverSpec"]), "job-files" in str(specs)] == [True, False]
+    conf = [spec["sparkConf"]["spark.kubernetes.executor.podNamePrefix"] for spec in specs]
+    assert conf == ["job-b", "job-c"]
+
+
 def test_list_of_two_applications_is_refused(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "two.yaml").write_text(
         yaml.safe_dump({"apiVersion": "v1", "kind": "List", "items": [MANIFEST, MANIFEST]})

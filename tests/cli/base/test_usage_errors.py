@@ -30,11 +30,6 @@ from airflow_provider_spark_operator.cli.base.exit_codes import ExitCode
         ("suspend", "missing argument NAME."),
         ("completion", "missing argument bash|zsh|fish."),
         ("cleanup", "missing option --older-than."),
-        (
-            "restart pi --name other",
-            "unknown option --name: `restart` keeps the name. To use another name, run "
-            "`spark-operator status NAME -o yaml | spark-operator submit - --name OTHER`.",
-        ),
         ("logs --nope", "unknown option --nope."),
         ("-n jobs list", "unknown option -n: options follow the verb."),
         ("cluster scale analytics -1", "unexpected negative number -1."),

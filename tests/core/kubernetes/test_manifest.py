@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 
 from airflow_provider_spark_operator.core.kubernetes.manifest import build_manifest, is_stored
-from airflow_provider_spark_operator.core.kubernetes.names import LABEL_TASK
+from airflow_provider_spark_operator.core.kubernetes.names import ANNOTATION_CLAIM, LABEL_TASK
 
 STORED: dict[str, Any] = {
     "apiVersion": "spark.apache.org/v1",
@@ -17,7 +17,11 @@ STORED: dict[str, Any] = {
         "managedFields": [],
         "finalizers": ["sparkapplications.spark.apache.org/finalizer"],
         "labels": {"team": "a", LABEL_TASK: "hash"},
-        "annotations": {"kubectl.kubernetes.io/last-applied-configuration": "{}", "note": "kept"},
+        "annotations": {
+            "kubectl.kubernetes.io/last-applied-configuration": "{}",
+            "note": "kept",
+            ANNOTATION_CLAIM: "c",
+        },
     },
     "spec": {"pyFiles": "local:///pi.py"},
     "status": {"currentState": {}},

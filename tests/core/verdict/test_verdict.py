@@ -423,7 +423,8 @@ def test_lost_driver_is_recognized_by_reason_despite_message() -> None:
 
 
 @pytest.mark.parametrize(
-    ("reason", "retry_worthy"), [(reasons.SPEC_UNBUILDABLE, False), (reasons.SCHEDULING_FAILED, True)]
+    ("reason", "retry_worthy"),
+    [(reasons.SPEC_UNBUILDABLE, False), (reasons.NAME_TAKEN, False), (reasons.SCHEDULING_FAILED, True)],
 )
 def test_retry_after_refused_driver_depends_on_reason(reason: str, retry_worthy: bool) -> None:
     decision = decide(
