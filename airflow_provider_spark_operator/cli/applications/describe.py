@@ -52,8 +52,8 @@ EXAMPLES = """
 # Why did the application fail?
 spark-operator describe pi
 
-# Whether a retry can help, for a script
-spark-operator describe pi -o json | jq .verdict.retryWorthy
+# Whether to retry, for a script: not if the program failed, or if a retry would certainly fail again
+spark-operator describe pi -o json | jq '.verdict | .retryWorthy and .failureKind != "application"'
 
 # Why did the last run of a task of Airflow fail?
 spark-operator describe --dag sales --task load

@@ -18,7 +18,7 @@ from ..base.exit_codes import ExitCode
 from ..options.declaration import Parameter
 from ..options.options import Context, DocumentFormat, Kubeconfig, Namespace, ResultFormat
 from ..output.log_records import show_warnings
-from ..output.output import print_documents
+from ..output.output import arrange, print_documents
 from ..submission.parameter_options import add_parameter_options, read_parameter_values
 from ..submission.submission_options import (
     USUAL_KEEP_FAILED_DRIVER,
@@ -158,7 +158,7 @@ async def _submit(client: KubeClient, document: JsonObject, namespace: str | Non
                 body = await check_submission(client, document, namespace)
             else:
                 warn_about(present, body, body)
-            print_documents([body], DocumentFormat.YAML)
+            print_documents([arrange(body)], DocumentFormat.YAML)
             print_note(f"the API server accepts the application; nothing was {'replaced' if present else 'created'}")
             return ExitCode.SUCCESS
         if present is not None:

@@ -49,7 +49,8 @@ class Verdict:
     Attributes:
         outcome: Whether the application has ended, and how.
         failure_kind: The origin of the failure. None without a failure.
-        retry_worthy: Whether another run of the same application may succeed.
+        retry_worthy: Whether another run of the same application may succeed. False if it would certainly fail in the
+            same way. Unlike `SparkRetryPolicy`, this does not rule out a failure of the program.
         reason: A constant of `core.states.reasons`.
         sentence: The outcome, its cause and what to do, for users.
         state: The state that determined the outcome, in the words of the dialect. Before the end, the current state.

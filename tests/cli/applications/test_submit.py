@@ -266,6 +266,7 @@ def test_dry_run_prints_the_manifest_and_creates_nothing(
     assert main(["submit", "pi.yaml", "--executor-memory", "3g", "--dry-run"]) == ExitCode.SUCCESS
     captured = capsys.readouterr()
     manifest = yaml.safe_load(captured.out)
+    assert list(manifest) == ["apiVersion", "kind", "metadata", "spec"]
     assert manifest["metadata"]["namespace"] == "jobs"
     assert manifest["spec"]["sparkConf"]["spark.executor.memory"] == "3g"
     assert captured.err.endswith("spark-operator: the API server accepts the application; nothing was created\n")
