@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from ..kubernetes.problems import cut_middle
-from .line_levels import REPEATING
+from .line_levels import HARMLESS, REPEATING
 
 LOG_LINES: Final = 10
 LOG_BYTES: Final = 4096
@@ -16,7 +16,7 @@ _TAB: Final = 4
 _CONTROL: Final = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|[\x00-\x08\x0b-\x1f\x7f]")
 # Lines in Spark's layout, many of which report the shutdown after an error, and the frames of a stack trace.
 _ROUTINE: Final = re.compile(
-    r"\d\d/\d\d/\d\d [\d:]{8} (INFO|DEBUG) |at [\w$.<>/@-]+\([^)]*\)|\.\.\. \d+ more$"
+    rf"\d\d/\d\d/\d\d [\d:]{{8}} (?:(?:INFO|DEBUG) |{HARMLESS})|at [\w$.<>/@-]+\([^)]*\)|\.\.\. \d+ more$"
     rf"|Using Spark's default log4j profile: |{REPEATING}"
 )
 
@@ -44,8 +44,8 @@ _USER_INFO: Final = re.compile(r"(://)[^\s/@]+@")
 class LastLines:
     """The last lines of a log that is read line by line. Memory use does not grow with the log.
 
-    Blank lines are left out. Spark's lines of level INFO and DEBUG and the frames of Java's stack traces are left out
-    unless there are no other lines.
+    Blank lines are left out. Spark's lines of level INFO and DEBUG, the warnings of every driver and the frames of
+    Java's stack traces are left out unless there are no other lines.
     """
 
     def __init__(self) -> None:

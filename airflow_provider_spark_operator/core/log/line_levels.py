@@ -39,10 +39,10 @@ _SPARK: Final = re.compile(
 REPEATING: Final = r'\{"ts": "[^"]*", "level": "\w+", "logger": "DataFrameQueryContextLogger"'
 """The lines of JSON, of many thousand characters, with which PySpark repeats the message of an exception."""
 _REPEATING: Final = re.compile(REPEATING)
+HARMLESS: Final = "WARN (?:NativeCodeLoader: Unable|SparkEnv: I/O encryption enabled without)"
+"""The warnings with which almost every driver begins."""
 # Warnings that no program on the local cluster can prevent. A busy machine causes those about a blocked thread.
-_LOCAL: Final = re.compile(
-    r"\S+ \S+ WARN (?:NativeCodeLoader: Unable|SparkEnv: I/O encryption enabled without|BlockedThreadChecker: )"
-)
+_LOCAL: Final = re.compile(rf"\S+ \S+ (?:{HARMLESS}|WARN BlockedThreadChecker: )")
 
 # The lines that Spark writes together with a hidden line. Each part of a message has the patterns of what can follow,
 # with the part that it is. Only these lines cannot be output of the program.

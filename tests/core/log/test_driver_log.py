@@ -3,7 +3,7 @@ import pytest
 from airflow_provider_spark_operator.core.dialects.dialect import read_progress
 from airflow_provider_spark_operator.core.dialects.progress import get_log_lines
 from airflow_provider_spark_operator.core.lifecycle.transitions import move, replace_message
-from airflow_provider_spark_operator.core.log.driver_log import LONGEST, append_lines, redact, split_lines
+from airflow_provider_spark_operator.core.log.driver_log import LONGEST, LastLines, append_lines, redact, split_lines
 from airflow_provider_spark_operator.core.states.states import ApplicationState
 from tests.builders import NOW, build_application_document, build_status
 
@@ -51,3 +51,14 @@ def test_progress_separates_message_from_log_lines() -> None:
     assert get_log_lines(seen) == ("ValueError: 7",)
     assert seen.history[-2].message == SENTENCE
     assert get_log_lines(read_progress(build_application_document())) == ()
+
+
+def test_last_lines_leave_out_the_warnings_of_every_driver() -> None:
+    last = LastLines()
+    for line in (
+        "26/01/01 00:00:00 WARN NativeCodeLoader: Unable to load native-hadoop library for your platform",
+        "26/01/01 00:00:00 WARN SparkEnv: I/O encryption enabled without RPC encryption: keys will be visible.",
+        "26/01/01 00:00:00 WARN TaskSetManager: Lost task 0.0",
+    ):
+        last.add(line)
+    assert last.lines == ("26/01/01 00:00:00 WARN TaskSetManager: Lost task 0.0",)
