@@ -68,7 +68,7 @@ def _format_options(context: click.Context) -> str:
 
 def _describe(option: click.Option) -> str:
     """Return the help of an option, with its default if that is a constant."""
-    text = "show this help" if "--help" in option.opts else str(option.help)
+    text = str(option.help)
     is_shown = isinstance(option.default, str) and "default:" not in text
     return f"{text} (default: {option.default})" if is_shown else text
 

@@ -23,7 +23,17 @@ SUMMARY = (
 )
 
 
-class VerbCommand(click.Command):
+class _Described(click.Command):
+    """A command whose `--help` has the same description in the help and in completions."""
+
+    def get_help_option(self, ctx: click.Context) -> click.Option | None:
+        option = super().get_help_option(ctx)
+        if option is not None:
+            option.help = "show this help"
+        return option
+
+
+class VerbCommand(_Described):
     """One verb."""
 
     examples = ""
@@ -46,7 +56,7 @@ class VerbCommand(click.Command):
             return super().invoke(ctx)
 
 
-class VerbGroup(click.Group):
+class VerbGroup(_Described, click.Group):
     """The program, or a group of its verbs such as `local`."""
 
     member_of = ""

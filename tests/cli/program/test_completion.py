@@ -74,6 +74,12 @@ def test_words_that_can_follow_are_completed(
     assert sorted(complete(capsys, *words)) == sorted(expected)
 
 
+def test_help_option_is_described_as_in_the_help(capsys: pytest.CaptureFixture[str]) -> None:
+    for group in ([], ["list"], ["local"]):
+        main(["complete", "--", *group, "--hel"])
+        assert capsys.readouterr().out == "--help\tshow this help\n"
+
+
 def test_names_of_the_cluster_are_completed(
     scripted_cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
