@@ -25,9 +25,8 @@ MEANINGS = {
         "success. `status` also ends with 0 if the application failed, and `local status` also if no cluster runs"
     ),
     ExitCode.APPLICATION_FAILED: (
-        "the program of the application failed (`wait`, `local run`, and `submit` and `restart` with --wait or "
-        "--follow). In other verbs, an answer of no: `wait --for`: the application ended without this state; `diff`: "
-        "there is a difference; `reconcile --check`: other controllers manage resources"
+        "the program of the application failed. Also: the application succeeded before the state of `wait --for`, "
+        "`diff` found a difference, or `reconcile --check` found resources of another controller"
     ),
     ExitCode.INVALID: "invalid input or usage",
     ExitCode.API_FAILED: (
@@ -36,9 +35,8 @@ MEANINGS = {
     ),
     ExitCode.TIMED_OUT: "timed out",
     ExitCode.INFRASTRUCTURE_FAILED: (
-        "the cluster did not run the application to its end: a failure of the infrastructure or the scheduling, or a "
-        "deletion. Also: a local cluster cannot run, a check of `doctor` failed (3 if it is about the connection or "
-        "your permissions), the output could not be written, or an internal error"
+        "the cluster could not run the application to its end, or the application was deleted. Also: the local cluster "
+        "could not run, a check of `doctor` failed, the output could not be written, or an internal error"
     ),
     ExitCode.INTERRUPTED: (
         "interrupted (SIGINT, SIGTERM, SIGHUP). But `reconcile` and `local up` end with 0 after SIGTERM, and `forward` "

@@ -133,8 +133,8 @@ KeepFailedDriver: TypeAlias = Annotated[
     str,
     Parameter(
         "--keep-failed-driver DURATION",
-        "keep the driver pod this long after a failure, so that its log can be read; 0: as long as the operator does "
-        "by default. --keep-driver and the fields of the manifest for this time take precedence",
+        "keep the driver pod of a failed application this long, to read its log; 0: the operator's default. "
+        "--keep-driver and the manifest take precedence",
         check=check_duration,
         panel=Panel.LIFECYCLE,
     ),
