@@ -9,6 +9,7 @@ from ...core.dialects.progress import Phase
 from ...core.kubernetes.pods import get_object, get_status, get_text, list_objects
 from ...core.kubernetes.times import format_duration
 from ...core.log.driver_log import redact
+from ...core.log.line_levels import LineLevels
 from ...core.log.root_cause import explain_cause
 from ...core.log.secret_fields import hide_arguments
 from ...core.report.summary import ApplicationSummary
@@ -21,7 +22,7 @@ from ...kube.connection import ClusterAccess
 from ..base.errors import report_failures
 from ..base.exit_codes import ExitCode
 from ..base.program_name import format_command
-from ..base.styles import style_state
+from ..base.styles import style_level, style_state
 from ..options.options import (
     Context,
     DagId,
@@ -106,9 +107,11 @@ def _print(report: Description) -> None:
         _print_rows(printer, TITLES, rows, len(report.snapshot.events))
     if report.evidence is not None and report.verdict.outcome is Outcome.FAILED:
         printer.print_heading("Last lines of the driver's log")
+        levels = LineLevels()
         printer.print_lines(
             [redact(line) for line in report.evidence.log_lines]
-            or [f"not available: {_explain_missing_log(report.verdict, report.evidence)}"]
+            or [f"not available: {_explain_missing_log(report.verdict, report.evidence)}"],
+            lambda line: style_level(levels.classify(line)),
         )
 
 
@@ -151,6 +154,7 @@ def _print_summary(printer: SectionPrinter, report: Description) -> None:
         "State": style_cell(describe_state(summary)),
         "Outcome": style_state(str(verdict.outcome)),
         "Cause": "red",
+        "Waiting": "yellow",
     }
     printer.print_pairs(pairs, styles)
 

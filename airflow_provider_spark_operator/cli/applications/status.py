@@ -1,5 +1,6 @@
 """`spark-operator status`: the state of an application in one line, and the verdict."""
 
+import sys
 from dataclasses import replace
 
 from ...core.kubernetes.names import ROLE_DRIVER
@@ -22,10 +23,18 @@ from ...kube.connection import ClusterAccess
 from ..base.errors import report_failures
 from ..base.exit_codes import ExitCode
 from ..base.program_name import format_command
+from ..base.streams import paint
+from ..base.styles import style_state
 from ..options.options import TEXT, Context, DagId, Kubeconfig, Namespace, OptionalName, RunId, TaskId, TextOutput
 from ..options.task_filter import TaskFilter
 from ..output.output import clean_cell, print_resource
-from ..views.application_columns import describe_executors, describe_message, describe_outcome, describe_state
+from ..views.application_columns import (
+    describe_executors,
+    describe_message,
+    describe_outcome,
+    describe_state,
+    style_cell,
+)
 from .named_applications import run_with_application
 
 EXAMPLES = """
@@ -87,13 +96,13 @@ async def _show(client: KubeClient, name: str) -> ExitCode:
     summary = summarize(snapshot.resource, client.get_time(), snapshot.pods, events, controller_lost=is_lost)
     verdict, sentence = await _judge(client, snapshot, summary.verdict)
     summary = replace(summary, verdict=verdict)
-    print(clean_cell(_describe(summary)))
+    print(_describe(summary))
     resume = f"run {format_command('resume', snapshot.reference.name, snapshot.reference.namespace)}"
     wait = await describe_wait(client, snapshot.reference, snapshot.resource, resume)
     if wait is not None:
-        print(f"Waiting: {clean_cell(wait)}")
+        print(paint(f"Waiting: {clean_cell(wait)}", "yellow", sys.stdout))
     if text := describe_message(summary) if verdict.outcome is Outcome.WAITING else sentence:
-        print(clean_cell(text))
+        print(paint(clean_cell(text), style_state(verdict.outcome), sys.stdout))
     return report_failures(snapshot.refusals)
 
 
@@ -110,7 +119,9 @@ async def _judge(client: KubeClient, snapshot: Snapshot, reported: Verdict) -> t
 def _describe(summary: ApplicationSummary) -> str:
     """Return one line: `pi: RunningHealthy, attempt 1, executors 2/2, created 3m12s ago`."""
     outcome = describe_outcome(summary)
-    parts = [describe_state(summary), outcome, f"attempt {summary.attempts}" if summary.attempts else ""]
+    state = describe_state(summary)
+    coloured = [paint(clean_cell(part), style_cell(part), sys.stdout) for part in (state, outcome) if part]
+    parts = [f"attempt {summary.attempts}" if summary.attempts else ""]
     if summary.verdict.outcome is Outcome.WAITING:
         parts.append(f"executors {describe_executors(summary)}")
     if summary.duration is not None:
@@ -120,4 +131,4 @@ def _describe(summary: ApplicationSummary) -> str:
         parts.append("suspended")
     if summary.task:
         parts.append(f"task {summary.task}")
-    return f"{summary.name}: {', '.join(part for part in parts if part)}"
+    return f"{clean_cell(summary.name)}: {', '.join([*coloured, *(clean_cell(part) for part in parts if part)])}"

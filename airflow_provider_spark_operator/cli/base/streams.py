@@ -7,7 +7,13 @@ import sys
 from contextlib import suppress
 from typing import Any, Final, TextIO
 
-_STYLES: Final = {"bold": 1, "dim": 2, "red": 31, "green": 32, "yellow": 33}
+_COLOURS: Final = ("red", "green", "yellow", "blue", "magenta", "cyan")
+_STYLES: Final = {
+    "bold": 1,
+    "dim": 2,
+    **{colour: code for code, colour in enumerate(_COLOURS, 31)},
+    **{f"bright_{colour}": code for code, colour in enumerate(_COLOURS, 91)},
+}
 
 
 class OutputError(OSError):
@@ -90,15 +96,21 @@ def escape_controls(text: str) -> str:
     return "".join(one if one.isprintable() else repr(one)[1:-1] for one in text)
 
 
+def is_coloured(stream: TextIO) -> bool:
+    """Return whether a stream is a terminal with colours or FORCE_COLOR is set, and NO_COLOR is not."""
+    if os.environ.get("NO_COLOR"):
+        return False
+    return bool(os.environ.get("FORCE_COLOR")) or (stream.isatty() and os.environ.get("TERM") != "dumb")
+
+
 def paint(text: str, style: str, stream: TextIO) -> str:
-    """Return a text for a stream: in a style if the stream is a terminal or FORCE_COLOR is set, and NO_COLOR is not.
+    """Return a text for a stream, in a style if the stream has colours.
 
     Args:
         text: The text.
-        style: `bold`, `dim`, `red`, `green`, `yellow`, or empty for no style.
+        style: `bold`, `dim`, a colour of ANSI, for example `red` or `bright_red`, or empty for no style.
         stream: The stream to which the text is written.
     """
-    is_coloured = stream.isatty() or os.environ.get("FORCE_COLOR")
-    if not style or not text or os.environ.get("NO_COLOR") or not is_coloured:
+    if not style or not text or not is_coloured(stream):
         return text
     return f"\033[{_STYLES[style]}m{text}\033[0m"

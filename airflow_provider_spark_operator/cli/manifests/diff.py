@@ -19,10 +19,11 @@ from ...kube.errors import NotFound
 from ..base.cluster_client import run_with_client
 from ..base.errors import print_note
 from ..base.exit_codes import ExitCode
+from ..base.streams import paint
 from ..files.documents import describe_source
 from ..options.options import Context, Kubeconfig, Namespace
 from ..output.log_records import show_warnings
-from ..output.output import format_yaml, open_console
+from ..output.output import format_yaml
 from ..submission.parameter_options import add_parameter_options, read_parameter_values
 from ..submission.submission_options import (
     USUAL_KEEP_FAILED_DRIVER,
@@ -151,12 +152,6 @@ def _print_difference(before: str, after: str, old: str, new: str) -> ExitCode:
         line.rstrip("\n")
         for line in difflib.unified_diff(before.splitlines(), after.splitlines(), old, new, lineterm="")
     ]
-    if sys.stdout.isatty():
-        from rich.text import Text  # noqa: PLC0415 - pipes do not need it
-
-        console = open_console()
-        for line in lines:
-            console.print(Text(line, _STYLES.get(line[:1], "")), soft_wrap=True)
-    else:
-        print(*lines, sep="\n", end="\n" if lines else "")
+    for line in lines:
+        print(paint(line, _STYLES.get(line[:1], ""), sys.stdout))
     return ExitCode.CHECK_FAILED if lines else ExitCode.SUCCESS

@@ -3,16 +3,14 @@
 import logging
 import sys
 from enum import StrEnum
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from ...core.log.line_levels import SparkLineFilter
+from ...core.log.line_levels import LineLevels, SparkLineFilter
 from ...follow.logs.attempt_logs import PodLine
 from ..base.errors import print_note
-from .output import open_console
+from ..base.streams import is_coloured, paint
+from ..base.styles import style_level
 from .terminal import report_hidden
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 
 class LogLevel(StrEnum):
@@ -34,7 +32,7 @@ _STYLES: Final = ("cyan", "green", "yellow", "magenta", "blue", "bright_cyan", "
 
 
 class LogPrinter:
-    """Prints lines, with a colour for each pod on a terminal.
+    """Prints lines, with a colour for each pod and for warnings and errors on a terminal.
 
     Args:
         with_pod: Whether each line begins with the name of its pod.
@@ -54,7 +52,8 @@ class LogPrinter:
         self._is_live = is_live
         self._styles: dict[str, str] = {}
         self._drivers = 0
-        self._console: Console | None = open_console() if with_pod and sys.stdout.isatty() else None
+        self._levels: dict[str, LineLevels] = {}
+        self._is_coloured = is_coloured(sys.stdout)
 
     def announce(self, driver: str) -> None:
         """Print the name of a driver that follows another one."""
@@ -72,11 +71,12 @@ class LogPrinter:
                 print_note(f"hidden: log lines of Spark below level {self._level.upper()}; --level all shows them")
             return
         prefix = f"{line.pod} | " if self._with_pod else ""
-        if self._console is not None:
+        text = line.text
+        if self._is_coloured:
             style = self._styles.setdefault(line.pod, _STYLES[len(self._styles) % len(_STYLES)])
-            self._console.print(prefix, style=style, end="", markup=False, soft_wrap=True)
-            prefix = ""
-        print(f"{prefix}{line.text}", flush=self._is_live)
+            level = self._levels.setdefault(line.pod, LineLevels()).classify(text)
+            prefix, text = paint(prefix, style, sys.stdout), paint(text, style_level(level), sys.stdout)
+        print(f"{prefix}{text}", flush=self._is_live)
 
     def report_hidden(self) -> None:
         """Print how many lines were hidden, unless a note at the first one said so."""

@@ -1,14 +1,13 @@
 """Print results to stdout: manifests, and resources in the formats of `kubectl get -o`."""
 
 import json
-import os
 import sys
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Literal
 
 from ...core.kubernetes.json_object import JsonObject
 from ...kube.yaml_writer import dump
-from ..base.streams import escape_controls, is_unicode
+from ..base.streams import escape_controls, is_coloured, is_unicode
 from ..options.options import DocumentFormat
 
 if TYPE_CHECKING:
@@ -35,12 +34,12 @@ def print_resource(resource: JsonObject, output: str) -> None:
 
 
 def open_console() -> "Console":
-    """Return a console of rich on stdout. It writes colours only on a terminal, and not with NO_COLOR."""
+    """Return a console of rich on stdout, with colours if `is_coloured`."""
     from rich.console import Console  # noqa: PLC0415
 
-    colours: Literal["auto"] | None = None if os.environ.get("NO_COLOR") else "auto"
-    # rich 13 would also obey a NO_COLOR that is set but empty.
-    return Console(file=sys.stdout, highlight=False, color_system=colours, no_color=False)
+    colours: Literal["auto"] | None = "auto" if is_coloured(sys.stdout) else None
+    # rich 13 would also obey a NO_COLOR and a FORCE_COLOR that are set but empty.
+    return Console(file=sys.stdout, highlight=False, force_terminal=bool(colours), color_system=colours, no_color=False)
 
 
 def print_documents(documents: Sequence[JsonObject], output: DocumentFormat) -> None:

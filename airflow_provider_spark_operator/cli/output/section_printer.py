@@ -5,9 +5,8 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
-from rich.text import Text
-
-from .output import clean_cell, open_console
+from ..base.streams import paint
+from .output import clean_cell
 from .tables import GAP, Table, build_columns, fold
 
 _INDENT: Final = "  "
@@ -20,7 +19,6 @@ class SectionPrinter:
     """
 
     def __init__(self) -> None:
-        self._console = open_console()
         self._is_folded = sys.stdout.isatty()
         self._limit = shutil.get_terminal_size().columns
 
@@ -36,19 +34,24 @@ class SectionPrinter:
         for name, value in shown:
             label, style = f"{name + ':':<{width}}", (styles or {}).get(name, "")
             for part in self._fold(clean_cell(value), width + len(GAP)):
-                self._print(Text.assemble((label, "bold"), GAP, (part, style)))
+                print(f"{paint(label, 'bold', sys.stdout)}{GAP}{paint(part, style, sys.stdout)}")
                 label = " " * width
 
     def print_heading(self, heading: str) -> None:
         """Print the heading of a section, below an empty line."""
-        self._print(Text(f"\n{heading}:", "bold"))
+        print("\n" + paint(f"{heading}:", "bold", sys.stdout))
 
-    def print_lines(self, lines: Sequence[str]) -> None:
-        """Print lines below a heading. Their indentation is kept."""
+    def print_lines(self, lines: Sequence[str], style: Callable[[str], str] = lambda _: "") -> None:
+        """Print lines below a heading. Their indentation is kept.
+
+        Args:
+            lines: The lines.
+            style: Returns the style of each line on a terminal.
+        """
         for line in lines:
-            indentation = " " * (len(line) - len(line.lstrip(" ")))
+            indentation, colour = " " * (len(line) - len(line.lstrip(" "))), style(line)
             for part in self._fold(clean_cell(line), len(_INDENT) + len(indentation)):
-                self._print(Text(f"{_INDENT}{indentation}{part}"))
+                print(f"{_INDENT}{indentation}{paint(part, colour, sys.stdout)}")
 
     def print_table(
         self,
@@ -67,7 +70,3 @@ class SectionPrinter:
 
     def _fold(self, text: str, indentation: int) -> list[str]:
         return fold(text, self._limit - indentation) if self._is_folded else [text]
-
-    def _print(self, text: Text) -> None:
-        text.rstrip()
-        self._console.print(text, soft_wrap=True)

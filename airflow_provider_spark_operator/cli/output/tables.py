@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from operator import itemgetter
 from typing import Final, Generic, TypeVar
 
-from ..base.streams import is_unicode
-from .output import clean_cell, open_console
+from ..base.streams import is_unicode, paint
+from .output import clean_cell
 
 GAP: Final = "   "
 _INDENT: Final = "    "
@@ -39,7 +39,7 @@ class Column(Generic[Row]):
         is_shortened: Whether a narrow terminal shortens the cells. At most one column of a table.
         is_key: Whether a long cell stands on its own line on a narrow terminal, so that it is never shortened.
         replaced_by: The title of the next column, whose cell a narrow terminal shows instead unless it is empty.
-        style: Returns the style of a cell on a terminal, as rich names it, for example `cli.base.styles.style_state`.
+        style: Returns the style of a cell on a terminal, as `paint` names it, for example `style_state`.
     """
 
     title: str
@@ -74,7 +74,7 @@ class Table(Generic[Row]):
         self._is_wide = is_wide
         self._indent = indent
         self._title_style = title_style
-        self._console = open_console() if sys.stdout.isatty() else None
+        self._is_terminal = sys.stdout.isatty()
         self._limit = shutil.get_terminal_size().columns - len(indent)
 
     def print(self, rows: Sequence[Row]) -> None:
@@ -100,7 +100,7 @@ class Table(Generic[Row]):
         """Choose the columns and their widths. On a narrow terminal, the widths that the first page needs suffice."""
         needed = self._measure(rows)
         self._widths = [max(column.width, width) for column, width in zip(self._columns, needed, strict=True)]
-        if self._console is None:
+        if not self._is_terminal:
             return
         if measure(self._widths[:-1]) > self._limit:
             self._widths = needed
@@ -163,8 +163,8 @@ class Table(Generic[Row]):
         self._widths = [min(needed, width) if column.is_key else needed for column, needed in pairs]
 
     def _print(self, cells: list[str], styles: Sequence[str]) -> None:
-        if self._console is None:
-            print(f"{self._indent}{GAP.join(_pad(cells, self._widths))}".rstrip())
+        if not self._is_terminal:
+            self._print_line(cells, styles)
             return
         if self._shortened:
             position = self._columns.index(self._shortened)
@@ -177,14 +177,11 @@ class Table(Generic[Row]):
             self._print_line(part, styles)
 
     def _print_line(self, cells: Sequence[str], styles: Sequence[str]) -> None:
-        # rich takes a tenth of a second to import. Pipes do not need it.
-        from rich.text import Text  # noqa: PLC0415
-
-        assert self._console is not None  # noqa: S101 - only a terminal has lines
-        texts = [Text(cell, style) for cell, style in zip(_pad(cells, self._widths), styles, strict=False)]
-        text = Text(self._indent) + Text(GAP).join(texts)
-        text.rstrip()
-        self._console.print(text, soft_wrap=True)
+        texts = [
+            f"{paint(cell, style, sys.stdout)}{' ' * (width - len(cell))}"
+            for cell, style, width in zip(cells, styles, self._widths, strict=False)
+        ]
+        print(f"{self._indent}{GAP.join(texts)}".rstrip())
 
     def _print_below(self, row: Row) -> None:
         """Print the cells of the columns that do not fit, each after its title."""
@@ -224,10 +221,6 @@ def measure(widths: Sequence[int]) -> int:
     return sum(widths) + len(GAP) * (len(widths) - 1)
 
 
-def _pad(cells: Sequence[str], widths: Sequence[int]) -> list[str]:
-    return [f"{cell:<{width}}" for cell, width in zip(cells, widths, strict=False)]
-
-
 def _shorten(cell: str, width: int) -> str:
     mark = "…" if is_unicode(sys.stdout) else "."
     return cell if len(cell) <= width else f"{cell[: width - 1]}{mark}"
@@ -257,7 +250,10 @@ def _fold_last(cells: Sequence[str], widths: Sequence[int], limit: int, *, is_be
 
 
 def fold(text: str, width: int) -> list[str]:
-    """Return the lines of a text. It stays one line if the width is too small to read it in parts."""
+    """Return the lines of a text. A word that is too long stays whole, so that it can be copied.
+
+    The text stays one line if the width is too small to read it in parts.
+    """
     if len(text) <= width or width < _NARROWEST_FOLDED:
         return [text]
-    return textwrap.wrap(text, width, break_on_hyphens=False) or [text]
+    return textwrap.wrap(text, width, break_long_words=False, break_on_hyphens=False) or [text]

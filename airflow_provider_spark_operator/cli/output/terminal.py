@@ -16,7 +16,7 @@ from ...follow.access.pods import ExecutorCount, describe_block
 from ...follow.ending.executor_ends import ExecutorEnd
 from ..base.errors import print_note
 from ..base.streams import OutputError, paint
-from ..base.styles import style_state
+from ..base.styles import style_level, style_state
 from .progress_line import ProgressLine
 
 # A container with this reason starts and ends repeatedly. Spark replaces an executor that does not start.
@@ -106,7 +106,7 @@ class Terminal:
             return
         self._erase_progress()
         try:
-            print(paint(line, _choose_style(level, is_routine=is_routine), sys.stdout), flush=True)
+            print(paint(line, style_level(level) or "dim" * is_routine, sys.stdout), flush=True)
         except OutputError as error:
             # The application continues. `run_command` reports the error at the end, unless the reader closed the pipe.
             self._shows_log = False
@@ -130,7 +130,7 @@ class Terminal:
     def show_remark(self, level: int, sentence: str) -> None:
         """Print a remark of level WARNING or above."""
         if level >= logging.WARNING:
-            self._print_note(sentence)
+            self._print_note("", label=sentence, style=style_level(level))
 
     def _print_note(self, message: str, *, label: str = "", style: str = "") -> None:
         self._erase_progress()
@@ -152,14 +152,6 @@ def report_hidden(count: int, level: str, option: str) -> None:
     if count:
         lines, them = ("log line", "it") if count == 1 else ("log lines", "them")
         print_note(f"hidden: {count} {lines} of Spark below level {level}; {option} shows {them}")
-
-
-def _choose_style(level: int, *, is_routine: bool) -> str:
-    if level >= logging.ERROR:
-        return "red"
-    if level >= logging.WARNING:
-        return "yellow"
-    return "dim" if is_routine else ""
 
 
 def _format_clock(time: datetime | None) -> str:

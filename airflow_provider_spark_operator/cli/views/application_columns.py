@@ -80,7 +80,7 @@ def format_optional(duration: timedelta | None) -> str:
 
 
 def style_cell(cell: str) -> str:
-    """Return the colour of a state with its obstacle in parentheses, as a style of rich; empty for no colour."""
+    """Return the colour of a state with its obstacle in parentheses, as `paint` names it; empty for no colour."""
     state, _, obstacle = cell.partition(" (")
     style = style_state(state)
     return "yellow" if obstacle.rstrip(")") not in _HARMLESS and style != "red" else style

@@ -143,12 +143,13 @@ def test_narrow_terminal_shows_all_of_a_failed_application(
             assert part in text, "\n".join(lines)
 
 
-def test_failure_is_red_unless_no_color_is_set(scripted_cluster: Cluster) -> None:
+@pytest.mark.parametrize("verb", ["describe", "status"])
+def test_failure_is_red_unless_no_color_is_set(verb: str, scripted_cluster: Cluster) -> None:
     scripted_cluster.script = fail
     scripted_cluster.create("pi")
     scripted_cluster.wait_for_end()
     for variables, is_coloured in (({}, True), ({"NO_COLOR": "1"}, False)):
-        with open_verb("describe", "pi", variables=variables) as screen:
+        with open_verb(verb, "pi", variables=variables) as screen:
             assert screen.wait_for_exit() == ExitCode.SUCCESS
             assert (RED in "".join(screen.read(with_colours=True))) is is_coloured
 

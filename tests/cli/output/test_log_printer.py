@@ -33,6 +33,35 @@ def test_each_pod_has_a_colour_on_a_terminal(
     assert first.endswith("[bold]one[/bold]")
 
 
+@pytest.mark.parametrize(
+    ("is_terminal", "variables", "has_colours"),
+    [
+        (True, {}, True),
+        (True, {"NO_COLOR": "1"}, False),
+        (True, {"TERM": "dumb"}, False),
+        (False, {}, False),
+        (False, {"FORCE_COLOR": "1"}, True),
+    ],
+)
+def test_warnings_and_errors_have_a_colour(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    is_terminal: bool,
+    variables: dict[str, str],
+    has_colours: bool,
+) -> None:
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: is_terminal)
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    for name, value in {"TERM": "xterm", **variables}.items():
+        monkeypatch.setenv(name, value)
+    printer = LogPrinter(with_pod=False, is_live=False)
+    for line in LOG[2:]:
+        printer.print(line)
+    warning, error, result = (line.text for line in LOG[2:])
+    shown = (f"\033[33m{warning}\033[0m", f"\033[31m{error}\033[0m") if has_colours else (warning, error)
+    assert capsys.readouterr().out.splitlines() == [*shown, result]
+
+
 SPARK = "26/01/01 00:00:00"
 LOG = tuple(
     PodLine("driver", text)
@@ -59,6 +88,7 @@ def test_lines_of_spark_below_the_level_are_hidden_and_counted(
     is_terminal: bool,
     hidden: int,
 ) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
     monkeypatch.setattr(sys.stdout, "isatty", lambda: is_terminal)
     printer = LogPrinter(with_pod=False, is_live=False, level=level)
     for line in LOG:

@@ -103,6 +103,22 @@ def test_folded_text_is_complete(text: str, width: int) -> None:
     assert "".join("".join(fold(text, width)).split()) == "".join(text.split())
 
 
+def test_long_word_stays_whole_so_that_it_can_be_copied() -> None:
+    path = "/opt/airflow/dags/jobs/2026/reports/daily.py"
+    assert fold(f"could not read {path} there", 20) == ["could not read", path, "there"]
+
+
+def test_pipe_has_colours_but_no_folded_cells_if_they_are_forced(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "30")
+    print_table(("STATE", "MESSAGE"), [["Failed", SENTENCE]], {"STATE": style_state})
+    _, row = capsys.readouterr().out.splitlines()
+    assert row == f"\033[31mFailed\033[0m   {SENTENCE}"
+
+
 def test_message_without_space_continues_below_its_row(monkeypatch: pytest.MonkeyPatch) -> None:
     terminal = open_terminal(monkeypatch, 50)
     print_table(("NAME", "MESSAGE"), [("n" * 30, SENTENCE)])

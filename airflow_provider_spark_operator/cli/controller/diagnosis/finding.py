@@ -1,5 +1,6 @@
 """The results of the checks, and how they are printed."""
 
+import shutil
 import sys
 import textwrap
 from collections.abc import Sequence
@@ -10,7 +11,8 @@ from typing import Final
 from ....kube.errors import Forbidden, KubeError, NotFound
 from ....kube.resources import LOCAL_ACCESS_REVIEWS, NAMESPACES, RESOURCE_QUOTAS, SERVICE_ACCOUNTS
 from ...base.program_name import PROGRAM
-from ...output.output import clean_cell, open_console
+from ...base.streams import paint
+from ...output.output import clean_cell
 from ...output.tables import measure, print_table
 
 _NOT_IMPLEMENTED = 501
@@ -78,25 +80,21 @@ def print_findings(findings: Sequence[Finding]) -> None:
     """Print a table. On a terminal that is too narrow, print the result and the fix below each check instead."""
     rows = [(str(one.status), one.check, one.result, one.fix) for one in findings]
     widths = [max(len(clean_cell(cell)) for cell in column) for column in zip(_TITLES, *rows, strict=True)]
-    if sys.stdout.isatty() and measure(widths) > open_console().width:
+    if sys.stdout.isatty() and measure(widths) > shutil.get_terminal_size().columns:
         _print_paragraphs(findings)
     else:
         print_table(_TITLES, rows, {"STATUS": lambda status: _STYLES[Status(status)]})
 
 
 def _print_paragraphs(findings: Sequence[Finding]) -> None:
-    # rich takes a tenth of a second to import. Pipes do not need it.
-    from rich.text import Text  # noqa: PLC0415
-
-    console = open_console()
+    width = shutil.get_terminal_size().columns
     for one in findings:
         fix = f"Fix: {one.fix}" if one.fix else ""
-        details = [line for text in (one.result, fix) if text for line in _wrap(text, console.width, _DETAIL)]
-        first, *others = _wrap(one.check, console.width, _INDENT)
+        details = [line for text in (one.result, fix) if text for line in _wrap(text, width, _DETAIL)]
+        first, *others = _wrap(one.check, width, _INDENT)
         status = f"{one.status:<{len(_INDENT)}}"
-        console.print(Text.assemble((status, _STYLES[one.status]), first.removeprefix(_INDENT)), soft_wrap=True)
-        for line in (*others, *details):
-            console.print(Text(line), soft_wrap=True)
+        print(f"{paint(status, _STYLES[one.status], sys.stdout)}{first.removeprefix(_INDENT)}")
+        print(*others, *details, sep="\n")
 
 
 def _wrap(text: str, width: int, indent: str) -> list[str]:
