@@ -44,8 +44,8 @@ _USER_INFO: Final = re.compile(r"(://)[^\s/@]+@")
 class LastLines:
     """The last lines of a log that is read line by line. Memory use does not grow with the log.
 
-    Blank lines are left out. Spark's lines of level INFO and DEBUG, the warnings of every driver and the frames of
-    Java's stack traces are left out unless there are no other lines.
+    Blank lines are left out. Routine lines are left out unless there are no other lines. These are Spark's lines of
+    level INFO and DEBUG, the warnings of every driver, and the frames of Java's stack traces.
     """
 
     def __init__(self) -> None:
