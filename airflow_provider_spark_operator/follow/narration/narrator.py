@@ -215,13 +215,18 @@ class Narrator:
         # The pods are listed repeatedly and not watched. With a watch of the namespace, a triggerer would receive each
         # change of each executor.
         first, longest = self._pauses.executors
-        backoff = Backoff(first=first, longest=longest)
+        backoff, had_fallen = Backoff(first=first, longest=longest), False
         while self._pauses.keeps_counting or not last.is_complete:
             await asyncio.sleep(backoff.next())
             found = await self._count(wanted)
-            if found and str(found) != str(last):
+            if found is None:
+                continue
+            # Spark stops all executors before the driver ends. Only a second count shows that they were lost.
+            has_fallen = last.ready > 0 and found.ready == 0
+            if str(found) != str(last) and (had_fallen or not has_fallen):
                 self._sink.show_executors(found)
                 last = found
+            had_fallen = has_fallen
 
     async def _count(self, wanted: int) -> ExecutorCount | None:
         try:

@@ -96,6 +96,19 @@ async def test_number_of_executors_is_shown_again_only_if_its_text_changes() -> 
     assert [line for line in lines if "executors" in line] == ["RunningHealthy, executors 0/2", "executors 2/2"]
 
 
+@pytest.mark.parametrize("is_lost", [False, True], ids=["gone in one count", "lost"])
+async def test_fall_to_no_executor_is_shown_only_if_another_count_confirms_it(is_lost: bool) -> None:
+    sink, resource = Recorder(), build_stored("pi", "u1", "5", *RUNNING)
+    both, pauses = [build_executor(0), build_executor(1)], replace(PAUSES, keeps_counting=True)
+    looks = [both, [], *([[]] if is_lost else []), [*both, build_executor(2)]]
+    async with serve_api() as api, await open_client_of(api) as client:
+        api.script(*[answer_page(build_driver(), *pods) for pods in looks])
+        async with Narrator(client, REFERENCE, Narration(sink, pauses=pauses)) as narrator:
+            await narrator.show(read_progress(resource), resource)
+            await sink.wait_for("executors 3/3")
+    assert ("executors 0/2" in sink.lines) is is_lost
+
+
 def test_driver_pod_is_requested_often_only_while_a_user_watches() -> None:
     assert ATTENDED.keeps_counting
     assert not BACKGROUND.keeps_counting
