@@ -7,7 +7,7 @@ from collections.abc import Coroutine, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, Any, Final, TypeAlias
 
 from ...core.kubernetes.times import format_duration
 from ...core.log.line_levels import SparkLineFilter
@@ -54,6 +54,9 @@ DeletionTimeout: TypeAlias = Annotated[
         check=check_duration,
     ),
 ]
+
+
+_LONGEST_CAUSE: Final = 120
 
 
 @dataclass(frozen=True)
@@ -121,7 +124,10 @@ async def wait_and_report(client: KubeClient, reference: ApplicationReference, w
         if wait.limit is None or not limit.expired():
             raise
         goal = f"did not reach {wait.goals}" if wait.goals else "did not end"
-        print_error(f"{reference} {goal} within {format_duration(wait.limit)}{situation}. {wait.afterwards}")
+        # A longer cause was printed when it was found.
+        is_short = situation.lost_controller or len(str(situation)) <= _LONGEST_CAUSE
+        known = str(situation) if is_short else f" ({situation.state})"
+        print_error(f"{reference} {goal} within {format_duration(wait.limit)}{known}. {wait.afterwards}")
         return ExitCode.TIMED_OUT
     except ApplicationDeleted as error:
         print_error(str(error))

@@ -292,6 +292,16 @@ def test_verbs_name_the_missing_object_after_the_start_timed_out(
     assert sentence.rstrip(".") in " ".join(capsys.readouterr().err.split())
 
 
+def test_long_cause_of_a_wait_is_printed_once(scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
+    request_driver(scripted_cluster, build_pending_status())
+    mount = f"{MOUNT} {'x' * 120}"
+    warn(scripted_cluster, "FailedMount", mount)
+    assert main(["wait", "pi", "--timeout", "2s"]) == ExitCode.TIMED_OUT
+    shown = " ".join(capsys.readouterr().err.split())
+    assert shown.count("x" * 120) == 1
+    assert "did not end within 2s (DriverRequested). The application continues" in shown
+
+
 def test_verbs_name_a_missing_operator(
     scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
