@@ -10,8 +10,9 @@ from typing import Annotated, Final
 from ...core.compose.rename import replace_texts
 from ...core.convert.document import convert_document
 from ...core.dialects.progress import ExecutorState
+from ...core.kubernetes.json_object import JsonObject
 from ...core.kubernetes.manifest import build_manifest
-from ...core.kubernetes.pods import get_object, get_text
+from ...core.kubernetes.pods import get_object, get_text, list_objects
 from ...core.kubernetes.times import format_duration
 from ...core.log.driver_log import clean_line
 from ...core.log.root_cause import explain_cause
@@ -144,15 +145,16 @@ def _read_specs(first: Description, second: Description) -> tuple[object, object
     resources = [build_manifest(one.snapshot.resource) for one in (first, second)]
     if len({str(one["apiVersion"]).partition("/")[0] for one in resources}) > 1:
         resources = [convert_document(one)[0].document or one for one in resources]
-    return _number_config_maps(resources[0].get("spec")), _number_config_maps(resources[1].get("spec"))
+    return _replace_names(resources[0]), _replace_names(resources[1])
 
 
-def _number_config_maps(spec: object) -> object:
-    """Replace the names of the application's own ConfigMaps by their numbers, because each run has other names."""
-    own = get_object(spec).get("configMapSpecs")
-    names = [get_object(one).get("name") for one in own] if isinstance(own, list) else []
-    numbers = {get_text(name): f"ConfigMap {number}" for number, name in enumerate(names, start=1)}
-    return replace_texts(spec, numbers)
+def _replace_names(resource: JsonObject) -> object:
+    """Replace the names of the application and of its own ConfigMaps in its specification: each run has other names."""
+    spec = get_object(resource.get("spec"))
+    maps = [get_text(each.get("name")) for each in list_objects(spec.get("configMapSpecs"))]
+    names = {name: f"ConfigMap {number}" for number, name in enumerate(maps, start=1)}
+    name = get_text(get_object(resource.get("metadata")).get("name"))
+    return replace_texts(spec, names | {name: "the application"})
 
 
 def _find_differences(
