@@ -35,6 +35,7 @@ COMMANDS: dict[str, tuple[str, bool | None]] = {
     "events": ("events pi", True),
     "timeline": ("timeline pi", True),
     "top": ("top", True),
+    "report": ("report", True),
     "wait": ("wait pi", True),
     "logs": ("logs pi", True),
     "submit": ("submit new.yaml", True),

@@ -94,7 +94,8 @@ def _print_paragraphs(findings: Sequence[Finding]) -> None:
         first, *others = _wrap(one.check, width, _INDENT)
         status = f"{one.status:<{len(_INDENT)}}"
         print(f"{paint(status, _STYLES[one.status], sys.stdout)}{first.removeprefix(_INDENT)}")
-        print(*others, *details, sep="\n")
+        for line in (*others, *details):
+            print(line)
 
 
 def _wrap(text: str, width: int, indent: str) -> list[str]:
