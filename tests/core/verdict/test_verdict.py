@@ -8,6 +8,7 @@ from airflow_provider_spark_operator.core.lifecycle.application import decide
 from airflow_provider_spark_operator.core.lifecycle.decision import Settings
 from airflow_provider_spark_operator.core.lifecycle.observation import Observed, Refused
 from airflow_provider_spark_operator.core.lifecycle.transitions import move, move_to_next_attempt
+from airflow_provider_spark_operator.core.log.executor_refusals import REFUSED
 from airflow_provider_spark_operator.core.models.status import ApplicationStatus, AttemptInfo
 from airflow_provider_spark_operator.core.states import reasons
 from airflow_provider_spark_operator.core.states.states import TERMINATED, ApplicationState
@@ -420,6 +421,14 @@ def test_lost_driver_is_recognized_by_reason_despite_message() -> None:
         reason=reasons.DRIVER_LOST,
     )
     assert judge_status(move(status, S.RESOURCE_RELEASED, NOW, "")).reason == reasons.DRIVER_LOST
+
+
+def test_refused_executors_in_the_status_are_a_scheduling_failure() -> None:
+    message = f"{REFUSED}pods is forbidden: exceeded quota: team"
+    verdict = judge_stop(S.FAILED, message, build_driver_pod("failed"))
+    assert (verdict.failure_kind, verdict.retry_worthy) == (SCHEDULING, True)
+    assert message in verdict.sentence
+    assert "raise the ResourceQuota of the namespace" in verdict.sentence
 
 
 @pytest.mark.parametrize(
