@@ -1,7 +1,7 @@
-"""Link to the page of a task in the Spark view, also for users who may not see the tabs of plugins."""
+"""Link to the page of a task in the Spark view, also for users who cannot see the tabs of plugins."""
 
 from typing import Final
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 from airflow.sdk import BaseOperator, BaseOperatorLink
 from airflow.sdk.types import RuntimeTaskInstanceProtocol
@@ -34,5 +34,5 @@ def _build_url(task: TaskInstanceKey | RuntimeTaskInstanceProtocol) -> str:
     base = (conf.get("api", "base_url", fallback="") or "").rstrip("/")
     index = -1 if task.map_index is None else task.map_index
     ids = {"dag_id": task.dag_id, "run_id": task.run_id, "task_id": task.task_id, "map_index": str(index)}
-    query = "&".join(f"{name}={quote(value, safe='')}" for name, value in ids.items())
+    query = urlencode(ids, safe="", quote_via=quote)
     return f"{base}/{VIEW_PATH}/?{query}".removeprefix("/")

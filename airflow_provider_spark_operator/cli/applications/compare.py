@@ -7,10 +7,9 @@ from datetime import timedelta
 from itertools import takewhile
 from typing import Annotated, Final
 
-from ...core.compose.rename import replace_texts
 from ...core.convert.document import convert_document
 from ...core.dialects.progress import ExecutorState
-from ...core.kubernetes.json_object import JsonObject
+from ...core.kubernetes.json_object import JsonObject, change_texts
 from ...core.kubernetes.manifest import build_manifest
 from ...core.kubernetes.pods import get_object, get_text, list_objects
 from ...core.kubernetes.times import format_duration
@@ -149,12 +148,12 @@ def _read_specs(first: Description, second: Description) -> tuple[object, object
 
 
 def _replace_names(resource: JsonObject) -> object:
-    """Replace the names of the application and of its own ConfigMaps in its specification: each run has other names."""
+    """Return the specification without the names of the application and its ConfigMaps, which differ in each run."""
     spec = get_object(resource.get("spec"))
     maps = [get_text(each.get("name")) for each in list_objects(spec.get("configMapSpecs"))]
     names = {name: f"ConfigMap {number}" for number, name in enumerate(maps, start=1)}
-    name = get_text(get_object(resource.get("metadata")).get("name"))
-    return replace_texts(spec, names | {name: "the application"})
+    names[get_text(get_object(resource.get("metadata")).get("name"))] = "the application"
+    return change_texts(spec, lambda text: names.get(text, text))
 
 
 def _find_differences(

@@ -84,7 +84,7 @@ class Wait:
     @property
     def goals(self) -> str:
         """What ends the wait before the end of the application, in words; empty if nothing does."""
-        return " or ".join([*(f"state {state}" for state in self.states), *filter(None, [self.wanted_executors])])
+        return " or ".join(filter(None, [*(f"state {state}" for state in self.states), self.wanted_executors]))
 
     @property
     def wanted_executors(self) -> str:

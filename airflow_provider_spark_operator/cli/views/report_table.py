@@ -21,8 +21,6 @@ _TITLES: Final = {
     "dag": "DAG",
     "task": "TASK",
     "team": "TEAM",
-    "runs": "RUNS",
-    "failed": "FAILED",
     "outcome": "OUTCOME",
     "seconds": "DURATION",
     "waitingSeconds": "WAITING",
@@ -50,13 +48,11 @@ class ReportPrinter:
         self._list_name = list_name
         self._nothing = nothing
         self._rows: list[JsonObject] = []
-        columns = [Column(_TITLES[name], _build_reader(name), is_key=not at) for at, name in self._list_titles()]
+        shown = [name for name in names if name in _TITLES]
+        columns = [Column(_TITLES[name], _build_reader(name), is_key=name == shown[0]) for name in shown]
         self._table = Table[JsonObject](columns, is_wide=True)
         self._csv = csv.writer(sys.stdout, lineterminator="\n") if output == "csv" else None
         self._has_titles = False
-
-    def _list_titles(self) -> list[tuple[int, str]]:
-        return list(enumerate(name for name in self._names if name in _TITLES))
 
     def print(self, rows: Sequence[JsonObject]) -> None:
         """Print a page."""

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Final
 
-from ..kubernetes.json_object import JsonObject
+from ..kubernetes.json_object import JsonObject, change_texts
 from ..kubernetes.pods import get_object, get_text, list_objects
 from .files import build_config_map_name
 
@@ -31,24 +31,10 @@ def rename_derived_objects(document: Mapping[str, object], name: str) -> JsonObj
     # The names of shipped files contain the first 46 characters of the name of the application.
     derived = [each for each in maps if each.startswith(f"{old[:46].rstrip('-')}-")]
     names = {each: build_config_map_name(name, (), f"{name}/{each}") for each in derived}
-    changed = get_object(replace_texts(spec, names))
+    changed = change_texts(spec, lambda text: names.get(text, text))
     conf = dict(get_object(changed.get("sparkConf")))
     for key in _NAME_KEYS:
         value = get_text(conf.get(key))
         if value == old or value.startswith(f"{old}-"):
             conf[key] = name + value.removeprefix(old)
     return {**document, "spec": {**changed, "sparkConf": conf} if conf else changed}
-
-
-def replace_texts(value: object, texts: Mapping[str, str]) -> object:
-    """Return a JSON value with other texts in place of some of its texts.
-
-    Args:
-        value: The value. It stays unchanged.
-        texts: The new texts by the old ones. A text is replaced only as a whole.
-    """
-    if isinstance(value, Mapping):
-        return {key: replace_texts(inner, texts) for key, inner in value.items()}
-    if isinstance(value, list):
-        return [replace_texts(inner, texts) for inner in value]
-    return texts.get(value, value) if isinstance(value, str) else value

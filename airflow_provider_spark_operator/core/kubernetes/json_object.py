@@ -1,6 +1,6 @@
 """Checked access to the parts of a resource that was written as JSON."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias, TypeGuard
 
 from .problems import InvalidResource, Problem
@@ -47,3 +47,16 @@ def copy_list(holder: Mapping[str, Any], key: str, path: str) -> list[Any]:
 def is_integer(value: object) -> TypeGuard[int]:
     """Return whether `value` is an integer of JSON, which `true` and `false` are not."""
     return isinstance(value, int) and not isinstance(value, bool)
+
+
+def change_texts(value: KubernetesObject, change: Callable[[str], str]) -> JsonObject:
+    """Return a copy of an object with each text of it changed, but not its keys."""
+
+    def visit(each: object) -> object:
+        if isinstance(each, str):
+            return change(each)
+        if isinstance(each, Mapping):
+            return {key: visit(inner) for key, inner in each.items()}
+        return [visit(inner) for inner in each] if isinstance(each, list) else each
+
+    return {key: visit(inner) for key, inner in value.items()}

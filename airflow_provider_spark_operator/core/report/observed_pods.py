@@ -12,9 +12,8 @@ from datetime import datetime
 from typing import Final
 
 from ..kubernetes import pods
-from ..kubernetes.json_object import JsonObject, KubernetesObject
+from ..kubernetes.json_object import JsonObject, KubernetesObject, change_texts
 from ..kubernetes.names import LABEL_APPLICATION_SELECTOR, LABEL_EXECUTOR_ID, LABEL_ROLE, ROLE_DRIVER
-from .record_values import change_texts
 
 MAX_PODS: Final = 1000
 """The number of pods that are kept: the drivers, and the latest executors."""

@@ -2,12 +2,12 @@
 
 import json
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable
 from datetime import datetime
 from decimal import Decimal
 from typing import Final
 
-from ..kubernetes.json_object import JsonObject, KubernetesObject
+from ..kubernetes.json_object import JsonObject
 from ..kubernetes.times import to_utc
 from ..log.driver_log import clean_line
 from ..log.secret_fields import hide_secrets
@@ -37,19 +37,6 @@ def cut_text(text: str, most: int) -> str:
         return shown
     kept = bisect_right(range(most), most + 2, key=lambda count: measure(shown[:count] + _MARK)) - 1
     return shown[: max(0, kept)] + _MARK
-
-
-def change_texts(value: KubernetesObject, change: Callable[[str], str]) -> JsonObject:
-    """Return a copy of an object with each text of it changed, but not its keys."""
-
-    def visit(each: object) -> object:
-        if isinstance(each, str):
-            return change(each)
-        if isinstance(each, Mapping):
-            return {key: visit(inner) for key, inner in each.items()}
-        return [visit(inner) for inner in each] if isinstance(each, list) else each
-
-    return {key: visit(inner) for key, inner in value.items()}
 
 
 def limit_number(number: float) -> float:

@@ -44,7 +44,6 @@ MAX_TEXT: Final = 300
 _RESERVED: Final = LONGEST_TRIES + 2 * MAX_TEXT
 _WORD: Final = 64
 _NAME: Final = 256
-_TEXT: Final = MAX_TEXT
 _SENTENCE: Final = 1500
 _GIB: Final = 2**30
 
@@ -88,7 +87,7 @@ def build_record(
                 "begin": _format(timeline.begin),
                 "end": format_time(timeline.end),
                 "verdict": _build_verdict(judged, cause),
-                "waiting": cut_text(waiting or "", 2 * _TEXT),
+                "waiting": cut_text(waiting or "", 2 * MAX_TEXT),
                 "attempts": attempts,
                 "waits": fit(map(_build_wait, timeline.waits), _WAITS),
                 "marks": marks,
@@ -165,7 +164,7 @@ def _build_state(state: StateSpan) -> JsonObject:
             "begin": _format(state.begin),
             "end": _format(state.end),
             "reason": cut_text(state.reason or "", _WORD),
-            "message": cut_text(state.message or "", _TEXT),
+            "message": cut_text(state.message or "", MAX_TEXT),
         }
     )
 
@@ -180,7 +179,7 @@ def _build_pod(span: PodSpan, usual: Resources | None = None) -> JsonObject:
             "start": _format(span.begin),
             "ready": _format(span.ready),
             "end": _format(span.end),
-            "exit": cut_text(span.detail, _TEXT),
+            "exit": cut_text(span.detail, MAX_TEXT),
             "node": cut_text(span.node, _NAME),
             **(_build_resources(span.requested) if span.requested and span.requested != usual else {}),
         }
@@ -206,13 +205,13 @@ def _build_wait(wait: Wait) -> JsonObject:
             "begin": format_time(wait.begin),
             "end": _format(wait.end),
             "pods": len(wait.names) or None,
-            "text": cut_text(wait.text, _TEXT),
+            "text": cut_text(wait.text, MAX_TEXT),
         }
     )
 
 
 def _build_mark(mark: Mark) -> JsonObject:
-    return {"time": format_time(mark.time), "kind": str(mark.kind), "text": cut_text(mark.text, _TEXT)}
+    return {"time": format_time(mark.time), "kind": str(mark.kind), "text": cut_text(mark.text, MAX_TEXT)}
 
 
 def _thin(counts: Sequence[tuple[datetime, int]]) -> list[tuple[datetime, int]]:
@@ -265,9 +264,9 @@ def _count_seconds(duration: timedelta | None) -> float | None:
 def _list_missing(timeline: Timeline, totals: Totals, shown: int, unread: Mapping[str, str]) -> Iterator[JsonObject]:
     """Yield what the record does not contain, and why."""
     for what, why in unread.items():
-        yield _miss(cut_text(what, _WORD), cut_text(why, _TEXT))
+        yield _miss(cut_text(what, _WORD), cut_text(why, MAX_TEXT))
     if numbers := number_missing(timeline):
-        yield _miss("attempts", cut_text(f"the status no longer contains attempt {numbers}", _TEXT))
+        yield _miss("attempts", cut_text(f"the status no longer contains attempt {numbers}", MAX_TEXT))
     if shown < len(timeline.attempts):
         yield _miss("attempts", f"only the latest {shown} of {len(timeline.attempts)} attempts fit the record")
     if timeline.has_lost_executors:

@@ -11,10 +11,9 @@ from weakref import WeakKeyDictionary
 
 from ...core.dialects.dialect import dialect_of
 from ...core.dialects.progress import Phase, Progress
-from ...core.kubernetes.json_object import JsonObject, KubernetesObject
+from ...core.kubernetes.json_object import JsonObject, KubernetesObject, change_texts
 from ...core.report.observed_pods import ObservedPods
 from ...core.report.prices import PriceTable
-from ...core.report.record_values import change_texts
 from ...core.report.recording import RecordingSchedule
 from ...core.report.run_record import build_record
 from ...core.report.timeline import build_timeline
@@ -42,6 +41,10 @@ _FEW_PODS = 50
 _PACKED_BYTES = 30
 _UNREAD = {"events": "a task that waits does not read Events"}
 _reads: WeakKeyDictionary[KubeClient, asyncio.Semaphore] = WeakKeyDictionary()
+
+
+class _Stopped(Exception):
+    """The recorder was stopped before a record was built: the final record follows."""
 
 
 class RunRecorder:
@@ -122,26 +125,24 @@ class RunRecorder:
             self._schedule.note_change()
             self._check()
 
-    async def read_pods(self, limit: float | None = None) -> None:
-        """Read the pods of the application.
-
-        Args:
-            limit: How long to wait for them, in seconds. None: as long as a request may take.
-        """
+    async def read_pods(self) -> None:
+        """Read the pods of the application."""
         if self._client is None:
             return
         self._schedule.note_read(asyncio.get_running_loop().time())
         try:
-            async with asyncio.timeout(limit), _reads.setdefault(self._client, asyncio.Semaphore(_CONCURRENT_READS)):
+            async with _reads.setdefault(self._client, asyncio.Semaphore(_CONCURRENT_READS)):
                 await self.observe(await list_application_pods(self._client, self._reference))
-        except TimeoutError:
-            self._refusal = f"they were not listed within {limit:g} s"
         except Exception as error:  # the record must not fail the task
             self._refusal = self._hide(str(error) or type(error).__name__)
 
     async def read_last_pods(self) -> None:
         """Read the pods at the end of an attempt. The end of the task must not wait long for them."""
-        await self.read_pods(_LAST_READ_SECONDS)
+        try:
+            async with asyncio.timeout(_LAST_READ_SECONDS):
+                await self.read_pods()
+        except TimeoutError:
+            self._refusal = f"they were not listed within {_LAST_READ_SECONDS:g} s"
 
     def conclude(self, verdict: Verdict, evidence: Evidence, resource: KubernetesObject) -> None:
         """Note the end of the application.
@@ -202,6 +203,8 @@ class RunRecorder:
         try:
             await self._store(self._build_or_raise)
             return True
+        except _Stopped:
+            return True
         except Exception as error:
             # The task stores the final record, and warns if this is not possible either.
             level = logging.DEBUG if self._has_failed else logging.INFO
@@ -212,7 +215,7 @@ class RunRecorder:
 
     def _build_or_raise(self) -> JsonObject:
         if not self._is_storable:
-            raise ValueError("the application has ended, and its final record follows")
+            raise _Stopped
         record = self.build()
         if record is None:
             raise ValueError("the record could not be built")
