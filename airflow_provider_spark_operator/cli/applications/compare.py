@@ -4,7 +4,6 @@ import asyncio
 import json
 from collections.abc import Iterator, Mapping
 from datetime import timedelta
-from itertools import takewhile
 from typing import Annotated, Final
 
 from ...core.convert.document import convert_document
@@ -13,7 +12,6 @@ from ...core.kubernetes.json_object import JsonObject, change_texts
 from ...core.kubernetes.manifest import build_manifest
 from ...core.kubernetes.pods import get_object, get_text, list_objects
 from ...core.kubernetes.times import format_duration
-from ...core.log.driver_log import clean_line
 from ...core.log.root_cause import explain_cause
 from ...core.log.secret_fields import hide_secrets
 from ...core.states.states import RUNNING
@@ -41,8 +39,6 @@ spark-operator compare pi report -o json | jq .differences
 """
 
 _TITLES: Final = ("", "FIRST", "SECOND")
-_MISSING: Final = "-"
-_LONGEST_VALUE: Final = 60
 
 
 def _declare(which: str) -> Parameter:
@@ -83,23 +79,23 @@ def _print(both: list[Description], differences: list[tuple[str, object, object]
     printer = SectionPrinter()
     printer.print_pairs([(title, _identify(one)) for title, one in zip(_TITLES[1:], both, strict=True)])
     printer.print_heading("Runs")
-    columns = [_summarize(one) for one in both]
-    printer.print_table(_TITLES, [(title, *(column[title] for column in columns)) for title in columns[0]])
+    first, second = (_summarize(one) for one in both)
+    printer.print_comparison(_TITLES, [(title, first[title], second[title]) for title in first])
     if any(one.timeline.has_lost_executors for one in both):
         printer.print_lines([LOST_EXECUTORS])
     printer.print_heading("Time in each state")
-    times = [_measure_states(one) for one in both]
-    states = dict.fromkeys(state for each in times for state in each)
-    printer.print_table(_TITLES, [(state, *(each.get(state, _MISSING) for each in times)) for state in states])
+    first, second = (_measure_states(one) for one in both)
+    states = dict.fromkeys([*first, *second])
+    printer.print_comparison(_TITLES, [(state, first.get(state, ""), second.get(state, "")) for state in states])
     printer.print_heading("Verdicts")
     for title, one in zip(_TITLES[1:], both, strict=True):
         printer.print_lines(
             [f"{title}: {one.verdict.sentence}", *([f"  Cause: {explain_cause(one.cause)}"] if one.cause else [])]
         )
     printer.print_heading("Fields that differ")
-    rows = [(path, *_show_difference(_format(first), _format(second))) for path, first, second in differences]
-    if rows:
-        printer.print_table(("PATH", *_TITLES[1:]), rows)
+    if differences:
+        rows = [(path, _format(one), _format(other)) for path, one, other in differences]
+        printer.print_comparison(("PATH", *_TITLES[1:]), rows)
     else:
         printer.print_lines(["none: both run the same specification"])
 
@@ -185,18 +181,7 @@ def _pair_objects(first: object, second: object) -> list[tuple[object, object]]:
     return list(zip(first, second, strict=True)) if all(isinstance(one, Mapping) for one in first + second) else []
 
 
-def _show_difference(first: str, second: str) -> tuple[str, str]:
-    """Return two values for a table. Long values are cut around their first difference."""
-    start = 0
-    if max(len(first), len(second)) > _LONGEST_VALUE:
-        equal = takewhile(lambda pair: pair[0] == pair[1], zip(first, second, strict=False))
-        start = max(0, sum(1 for _ in equal) - _LONGEST_VALUE // 3)
-    mark = "…" if start else ""
-    one, other = (clean_line(mark + text[start:], longest=_LONGEST_VALUE) for text in (first, second))
-    return one, other
-
-
 def _format(value: object) -> str:
     if value is None:
-        return _MISSING
+        return ""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

@@ -3,11 +3,12 @@
 import shutil
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Final
 
 from ..base.streams import paint
 from .output import clean_cell
-from .tables import GAP, Table, build_columns, fold
+from .tables import GAP, NARROWEST, WIDEST_KEYS, Table, build_columns, cut_pair, fold, measure
 
 _INDENT: Final = "  "
 
@@ -16,11 +17,13 @@ class SectionPrinter:
     """Prints sections. Control characters in values are escaped.
 
     On a terminal, long values continue below themselves. Pipes get one line for each value.
+
+    Attributes:
+        width: The width of the terminal; None for a pipe.
     """
 
     def __init__(self) -> None:
-        self._is_folded = sys.stdout.isatty()
-        self._limit = shutil.get_terminal_size().columns
+        self.width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
 
     def print_pairs(self, pairs: Sequence[tuple[str, str]], styles: Mapping[str, str] | None = None) -> None:
         """Print names and values in two columns. Pairs without a value are left out.
@@ -68,5 +71,23 @@ class SectionPrinter:
         """
         Table(build_columns(titles, styles), indent=_INDENT, title_style="dim").print(rows)
 
+    def print_comparison(self, titles: Sequence[str], rows: Sequence[tuple[str, str, str]]) -> None:
+        """Print a table of names with two values. On a terminal, long values are cut around their first difference.
+
+        Args:
+            titles: The titles of the columns.
+            rows: The name and the values of each row.
+        """
+        name, first, second = build_columns(titles)
+        columns = [replace(name, is_key=True), first, replace(second, is_shortened=True)]
+        Table(columns, indent=_INDENT, title_style="dim").print(self._cut_values(rows))
+
+    def _cut_values(self, rows: Sequence[tuple[str, str, str]]) -> Sequence[tuple[str, str, str]]:
+        if self.width is None:
+            return rows
+        names = min(WIDEST_KEYS[1], max((len(name) for name, _, _ in rows), default=0))
+        longest = max(NARROWEST, (self.width - len(_INDENT) - measure([names, 0, 0])) // 2)
+        return [(name, *cut_pair(clean_cell(first), clean_cell(second), longest)) for name, first, second in rows]
+
     def _fold(self, text: str, indentation: int) -> list[str]:
-        return fold(text, self._limit - indentation) if self._is_folded else [text]
+        return [text] if self.width is None else fold(text, self.width - indentation)

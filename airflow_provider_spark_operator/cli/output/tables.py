@@ -9,6 +9,7 @@ import sys
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import takewhile
 from operator import itemgetter
 from typing import Final, Generic, TypeVar
 
@@ -18,10 +19,10 @@ from .output import clean_cell
 GAP: Final = "   "
 _INDENT: Final = "    "
 _UNBROKEN: Final = "\xa0"
-_NARROWEST: Final = 12
+NARROWEST: Final = 12
 _NARROWEST_FOLDED: Final = 20
 # A longer key stands on its own line: at first, and if columns do not fit nevertheless.
-_WIDEST_KEYS: Final = (40, 26)
+WIDEST_KEYS: Final = (40, 26)
 
 Row = TypeVar("Row")
 
@@ -109,9 +110,9 @@ class Table(Generic[Row]):
                 return
         excess = self._find_excess(folded=0)
         for position, column in enumerate(self._columns):
-            if column.is_shortened and excess > 0 and self._widths[position] > _NARROWEST:
+            if column.is_shortened and excess > 0 and self._widths[position] > NARROWEST:
                 self._shortened = column
-                self._widths[position] = max(_NARROWEST, self._widths[position] - excess)
+                self._widths[position] = max(NARROWEST, self._widths[position] - excess)
 
     def _measure(self, rows: Sequence[Row]) -> list[int]:
         return [max(len(each.title), *(len(clean_cell(each.read(row))) for row in rows)) for each in self._columns]
@@ -134,12 +135,12 @@ class Table(Generic[Row]):
         for column in [each for each in self._columns if not any(each.read(row) for row in rows)]:
             self._leave_out(column)
             yield
-        self._limit_keys(_WIDEST_KEYS[0])
+        self._limit_keys(WIDEST_KEYS[0])
         yield
         for column in sorted((each for each in self._columns if each.drop_rank), key=lambda each: -each.drop_rank):
             self._leave_out(column)
             yield
-        self._limit_keys(_WIDEST_KEYS[1])
+        self._limit_keys(WIDEST_KEYS[1])
         yield
 
     def _leave_out(self, column: Column[Row], instead: Column[Row] | None = None) -> None:
@@ -221,9 +222,21 @@ def measure(widths: Sequence[int]) -> int:
     return sum(widths) + len(GAP) * (len(widths) - 1)
 
 
+def cut_pair(first: str, second: str, width: int) -> tuple[str, str]:
+    """Return two cells of at most a width. The cut leaves their first difference, or their ends if they are equal."""
+    equal = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(first, second, strict=False)))
+    start = max(0, min(equal - width // 3, max(len(first), len(second)) - width))
+    mark = _get_mark() if start else ""
+    one, other = (_shorten(mark + text[start + len(mark) :], width) for text in (first, second))
+    return one, other
+
+
+def _get_mark() -> str:
+    return "…" if is_unicode(sys.stdout) else "."
+
+
 def _shorten(cell: str, width: int) -> str:
-    mark = "…" if is_unicode(sys.stdout) else "."
-    return cell if len(cell) <= width else f"{cell[: width - 1]}{mark}"
+    return cell if len(cell) <= width else f"{cell[: width - 1]}{_get_mark()}"
 
 
 def _is_too_long(cell: str, widths: Sequence[int], limit: int) -> bool:

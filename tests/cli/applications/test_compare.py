@@ -80,23 +80,46 @@ def test_fields_that_differ_have_the_paths_of_set(
     assert differences["spec.driverArgs"] == (None, ["100"])
 
 
-def test_long_values_are_cut_around_their_first_difference(
-    scripted_cluster: Cluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    scripted_cluster.script = stay_submitted
-    manifest = tmp_path / "pi.yaml"
+def submit_pair_with_long_values(cluster: Cluster, folder: Path) -> None:
+    cluster.script = stay_submitted
+    manifest = folder / "pi.yaml"
     manifest.write_text(MANIFEST)
     for name, word in (("slow", "left"), ("fast", "right")):
-        argument = f"spec.driverArgs=['{'a' * 200}{word}{'z' * 200}']"
-        assert main(["submit", str(manifest), "--name", name, "--set", argument]) == ExitCode.SUCCESS
+        changed = ["--image", f"registry.example.com/team/images/spark-with-libraries:4.3.0-{word}"]
+        changed += ["--set", f"spec.driverArgs=['{'a' * 200}{word}{'z' * 200}']"]
+        changed += ["--set", f'spec.sparkConf["spark.kubernetes.driver.annotation.example"]={word}']
+        changed += ["--conf", f"spark.sql.shuffle.partitions={len(word)}"]
+        assert main(["submit", str(manifest), "--name", name, *changed]) == ExitCode.SUCCESS
+
+
+@pytest.mark.parametrize("columns", [64, 80, 120])
+def test_terminal_cuts_long_values_around_their_first_difference(
+    columns: int,
+    scripted_cluster: Cluster,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    submit_pair_with_long_values(scripted_cluster, tmp_path)
+    capsys.readouterr()
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", str(columns))
+    assert main(["compare", "slow", "fast"]) == ExitCode.SUCCESS
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) <= columns
+    rows = [" ".join(line.split()) for line in lines]
+    assert any(row.startswith("Image …") and "left" in row and "right" in row for row in rows)
+    assert any(row.startswith("spec.driverArgs …aa") and "left" in row and "right" in row for row in rows)
+    assert any(row.endswith("left right") for row in rows)
+
+
+def test_pipe_gets_whole_values(scripted_cluster: Cluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    submit_pair_with_long_values(scripted_cluster, tmp_path)
     capsys.readouterr()
     assert main(["compare", "slow", "fast"]) == ExitCode.SUCCESS
-    row = next(line for line in capsys.readouterr().out.splitlines() if "spec.driverArgs" in line)
-    _, first, second = row.split()
-    assert first.startswith("…aaa")
-    assert (len(first), len(second)) == (60, 60)
-    assert "left" in first
-    assert "right" in second
+    row = next(line.split() for line in capsys.readouterr().out.splitlines() if "spec.driverArgs" in line)
+    assert row[1:] == [f'["{"a" * 200}{word}{"z" * 200}"]' for word in ("left", "right")]
 
 
 def test_names_of_config_maps_are_no_differences_but_their_files_are(
@@ -139,7 +162,7 @@ def test_secrets_that_differ_are_differences_without_their_values(
     assert main(["compare", "slow", "fast", "-o", output]) == ExitCode.SUCCESS
     text = capsys.readouterr().out
     assert "s3cr3t" not in text
-    assert text.count("(redacted)") == (6 if output == "json" else 4)  # the end of the long list is cut
+    assert text.count("(redacted)") == 6
     for path in ("spec.driverArgs", "secret.key", "spec.driverSpec.podTemplateSpec.spec.containers"):
         assert path in text
     assert main(["describe", "slow"]) == ExitCode.SUCCESS
