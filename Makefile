@@ -114,7 +114,7 @@ dist: $(stamp) ## Build the wheels and source distributions of both packages, in
 	@$(bin)/python -m hatchling build --directory dist
 	@cd packages/local-kubernetes && ../../$(bin)/python -m hatchling build --directory ../../dist
 
-installation: dist ## Install the package into empty environments as the documentation says, and run it (needs a package index; about 10 minutes)
+installation: dist ## Install the package into empty environments as the documentation says, and run it (needs a package index; about 30 minutes)
 	@exec $(bin)/python -m pytest tests/installation
 
 charts: $(stamp) ## Test the chart with Helm (HELM) on a real API server (KUBEBUILDER_ASSETS) and a real node (as e2e; E2E_CONTROLLER_IMAGE)
