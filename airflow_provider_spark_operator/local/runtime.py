@@ -56,6 +56,7 @@ class SparkRuntime:
             container.rewrite,
             provide_secret(folders.cache),
             owns_directory=container.owns_directory,
+            assign_port=container.assign_port,
         )
         scripts = _write_called_scripts(container, spark, environment, place)
         command, arguments = (

@@ -38,6 +38,7 @@ _LOOPBACK = "127.0.0.1"
 _KUBERNETES_MASTER = "k8s://"
 # The defaults of Spark's start-master.sh.
 _MASTER_PORTS = {"SPARK_MASTER_PORT": MASTER_PORT, "SPARK_MASTER_WEBUI_PORT": MASTER_WEB_PORT}
+_UI_PORT = 4040
 # The list of Spark's launcher (`JavaModuleOptions`), without the module that few runtimes have.
 _OPENED = (
     "java.base/java.lang",
@@ -82,6 +83,7 @@ class ContainerPlace:
         rewrite: Replaces the container's paths and services in a text by the paths and services of this machine.
         secret: The secret of the standalone clusters on this machine.
         owns_directory: Whether the command starts in a folder of its pod, in which Spark can replace files.
+        assign_port: Returns the free port that replaces a port of the pod. 0 lets Spark choose one.
     """
 
     work: Path
@@ -90,6 +92,7 @@ class ContainerPlace:
     rewrite: Callable[[str], str]
     secret: SharedSecret
     owns_directory: bool = True
+    assign_port: Callable[[int], int] = lambda _: 0
 
 
 def build_environment(runtime: SparkInstallation, environment: Mapping[str, str]) -> dict[str, str]:
@@ -204,20 +207,21 @@ def _build_driver(
         "-cp",
         _build_class_path(runtime, environment, properties.get("spark.driver.extraClassPath")),
         _SUBMIT,
-        *_build_settings(place, api, properties.get("spark.master", "")),
+        *_build_settings(place, api, properties),
         "--deploy-mode",
         "client",
         *words,
     ]
 
 
-def _build_settings(place: ContainerPlace, api: ApiAccess, master: str) -> list[str]:
+def _build_settings(place: ContainerPlace, api: ApiAccess, properties: Mapping[str, str]) -> list[str]:
+    master = properties.get("spark.master", "")
     settings = {
         "spark.driver.bindAddress": _LOOPBACK,
         "spark.driver.host": _LOOPBACK,
         "spark.driver.port": "0",
         "spark.driver.blockManager.port": "0",
-        "spark.ui.port": "0",
+        "spark.ui.port": str(place.assign_port(_parse_port(properties, "spark.ui.port", _UI_PORT))),
         AUTHENTICATE_KEY: "true",
         "spark.kubernetes.driver.master": api.url,
     }

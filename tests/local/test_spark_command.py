@@ -222,6 +222,15 @@ def test_python_path_of_the_pod_comes_first() -> None:
     assert build_environment(SPARK, {"PYTHONPATH": "/mine"})["PYTHONPATH"] == "/mine:/site-packages"
 
 
+@pytest.mark.parametrize(("configured", "port"), [("", 4040), ("spark.ui.port=4050\n", 4050)])
+def test_driver_serves_its_page_on_the_port_that_replaces_the_configured_one(
+    place: ContainerPlace, configured: str, port: int
+) -> None:
+    place = replace(place, assign_port=lambda number: number + 10000)
+
+    assert read_settings(build_driver_command(place, configured))["spark.ui.port"] == str(port + 10000)
+
+
 def test_master_listens_on_assigned_ports(place: ContainerPlace) -> None:
     options = '-Da="b \\"c\\"" -Dspark.master.rest.enabled=true -Dspark.authenticate=false'
     environment = {"SPARK_MASTER_OPTS": options, "SPARK_DAEMON_MEMORY": "2g"}

@@ -104,7 +104,14 @@ class LocalCluster:
         _restore_namespaces(store, kinds)
         _create_missing_accounts(store)
         logs = _NodeLogs()
-        server = ApiServer(store, kinds, token=token, tls=identity.build_server_context(), logs=logs)
+        server = ApiServer(
+            store,
+            kinds,
+            token=token,
+            tls=identity.build_server_context(),
+            logs=logs,
+            find_port=logs.find_port,
+        )
         try:
             port = await server.start(LOOPBACK, self._port)
         except OSError as error:
@@ -134,7 +141,7 @@ class LocalCluster:
 
 
 class _NodeLogs:
-    """Forwards requests for logs to the node, which is created after the API server because it needs the port."""
+    """Forwards requests to the node, which is created after the API server because it needs the port."""
 
     node: Kubelet | None = None
 
@@ -142,6 +149,9 @@ class _NodeLogs:
         if self.node is None:
             raise build_bad_request(f"pod {pod} does not have a host assigned")
         return await self.node.read(namespace, pod, container, options)
+
+    def find_port(self, namespace: str, pod: str, port: int) -> int:
+        return port if self.node is None else self.node.find_port(namespace, pod, port)
 
 
 @contextmanager

@@ -101,6 +101,10 @@ class Kubelet:
         found = [item for item in self._workers.values() if (item.namespace, item.name) == (namespace, pod)]
         return read_log(found[-1] if found else None, pod, container, query, previous=options.previous)
 
+    def find_port(self, namespace: str, pod: str, port: int) -> int:
+        """Return the port of this machine on which a pod serves one of its ports."""
+        return self._node.services.find_assigned(namespace, pod, port)
+
     async def _follow(self) -> None:
         """Pass all pods, then every change of a pod, to the workers until the watch has lost changes."""
         pods, version = self._store.objects.list(PODS, None)

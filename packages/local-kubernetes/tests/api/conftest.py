@@ -26,6 +26,7 @@ class RecordedLogs:
 
     pieces: list[bytes] = field(default_factory=lambda: [b"one\n", b"two\n"])
     asked: list[tuple[str, str, str, dict[str, Any]]] = field(default_factory=list)
+    ports: dict[tuple[str, str, int], int] = field(default_factory=dict)
 
     async def read(self, namespace: str, pod: str, container: str, options: LogOptions) -> AsyncIterator[bytes]:
         self.asked.append((namespace, pod, container, asdict(options)))
@@ -35,6 +36,9 @@ class RecordedLogs:
                 yield piece
 
         return read_pieces()
+
+    def find_port(self, namespace: str, pod: str, port: int) -> int:
+        return self.ports.get((namespace, pod, port), port)
 
 
 @pytest.fixture
@@ -52,7 +56,7 @@ async def api(store: Store, logs: RecordedLogs) -> AsyncIterator[Api]:
     kinds = KindRegistry(store)
     served = kinds.find("", "v1", NAMESPACES.plural)
     create(store, served, None, {"metadata": {"name": "default"}}, WriteOptions())
-    server = ApiServer(store, kinds, token=TOKEN, tls=None, logs=logs)
+    server = ApiServer(store, kinds, token=TOKEN, tls=None, logs=logs, find_port=logs.find_port)
     port = await server.start()
     headers = {"Authorization": f"Bearer {TOKEN}", "User-Agent": "tests/1"}
     try:

@@ -28,7 +28,7 @@ RESOURCES: Mapping[str, str] = {
 SUBRESOURCES: Mapping[str, str] = {
     "namespaces": "finalize",
     "nodes": "proxy",
-    "pods": "attach ephemeralcontainers exec portforward proxy resize",
+    "pods": "attach ephemeralcontainers exec portforward resize",
     "serviceaccounts": "token",
     "services": "proxy",
 }

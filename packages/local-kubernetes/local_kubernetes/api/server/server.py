@@ -26,6 +26,7 @@ from ..store.registry import KindRegistry
 from ..store.store import Store
 from . import discovery, openapi, reviews
 from .handlers import ResourceHandlers, parse
+from .pod_proxy import FindPort
 from .podlogs import PodLogs
 from .subresources import SubresourceHandlers
 
@@ -44,17 +45,25 @@ class ApiServer:
         token: Bearer token of every request, except for `/version` and the health paths.
         tls: TLS settings. If None, the server uses plain HTTP.
         logs: The source of the logs of pods.
+        find_port: Finds the ports of pods. By default, a pod listens on the port that a request names.
     """
 
     def __init__(
-        self, store: Store, kinds: KindRegistry, *, token: str, tls: ssl.SSLContext | None, logs: PodLogs
+        self,
+        store: Store,
+        kinds: KindRegistry,
+        *,
+        token: str,
+        tls: ssl.SSLContext | None,
+        logs: PodLogs,
+        find_port: FindPort = lambda namespace, pod, port: port,  # noqa: ARG005 - the pod does not matter
     ) -> None:
         self._kinds = kinds
         self._journal = store.journal
         self._token = token
         self._tls = tls
         self._resources = ResourceHandlers(store)
-        self._subresources = SubresourceHandlers(store, logs)
+        self._subresources = SubresourceHandlers(store, logs, find_port)
         self._runner: web.AppRunner | None = None
         self._listener: asyncio.Server | None = None
         self._address = ""

@@ -1,4 +1,4 @@
-"""Requests for subresources: logs, bindings, evictions, scales."""
+"""Requests for subresources: logs, bindings, evictions, scales, and requests to pods."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -28,6 +28,7 @@ from ..rules.metadata import ensure_metadata
 from ..store.store import Store
 from . import resources
 from .handlers import VERBS, ResourceRequest
+from .pod_proxy import FindPort, find_first_port, forward_request, split_name
 from .podlogs import PodLogs, find_container, parse_log_options, require_started
 from .scale import build_scale, with_scale
 
@@ -49,11 +50,13 @@ class SubresourceHandlers:
     Args:
         store: The cluster's objects.
         logs: The source of the logs of pods.
+        find_port: Finds the ports of pods.
     """
 
-    def __init__(self, store: Store, logs: PodLogs) -> None:
+    def __init__(self, store: Store, logs: PodLogs, find_port: FindPort) -> None:
         self._store = store
         self._logs = logs
+        self._find_port = find_port
 
     async def handle(self, request: ResourceRequest) -> web.StreamResponse:
         """Answer a request for a subresource.
@@ -67,6 +70,7 @@ class SubresourceHandlers:
             handlers["log"] = (("GET",), self._log)
             handlers["binding"] = (("POST",), self._bind)
             handlers["eviction"] = (("POST",), self._evict)
+            handlers["proxy"] = (("GET", "HEAD"), self._proxy)
         if request.served.scale is not None:
             handlers["scale"] = (("GET", "PUT", "PATCH"), self._scale)
         if name not in handlers:
@@ -94,6 +98,16 @@ class SubresourceHandlers:
         require_started(pod, container, options)
         pieces = await self._logs.read(request.path.namespace or "", request.name, container, options)
         return await _send_log(request.http, pieces)
+
+    async def _proxy(self, request: ResourceRequest) -> web.StreamResponse:
+        name, port = split_name(request.name)
+        namespace = request.path.namespace or ""
+        pod = self._store.objects.get(PODS, namespace, name)
+        address = get_text(pod, ("status", "podIP"))
+        if not address:
+            raise build_bad_request("address not allowed")
+        port = self._find_port(namespace, name, port or find_first_port(pod))
+        return await forward_request(request.http, address, port)
 
     async def _bind(self, request: ResourceRequest) -> web.StreamResponse:
         binding = await read_object(request.http)

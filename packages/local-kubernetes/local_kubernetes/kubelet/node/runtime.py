@@ -73,7 +73,7 @@ class ContainerSetup:
         paths: The paths of the container, and what stands for them on this machine.
         api: How the container reaches the API server.
         resolve: Replaces the addresses of services in a text, in the namespace of the pod.
-        assign_port: Returns the free port that stands for a port of the pod; see `Runtime.uses_assigned_ports`.
+        assign_port: Returns the free port that stands for a port of the pod. Services and `pods/proxy` lead to it.
     """
 
     pod: JsonObject

@@ -54,6 +54,10 @@ class ServiceAddresses:
             self._assigned[key] = _find_free_port()
         return self._assigned[key]
 
+    def find_assigned(self, namespace: str, pod: str, port: int) -> int:
+        """Return the port that was assigned for a port of a pod; the port itself if none was."""
+        return self._assigned.get((namespace, pod, port), port)
+
     def _find_port(self, namespace: str, name: str, number: int) -> int | None:
         """Return the address of a service's port; None if the service or port does not exist."""
         if not self._store.objects.exists(SERVICES, namespace, name):
@@ -69,7 +73,7 @@ class ServiceAddresses:
                 if port is not None:
                     if self._uses_assigned_ports(container):
                         return self.assign_port(namespace, str(pod["metadata"]["name"]), port)
-                    return port
+                    return self.find_assigned(namespace, str(pod["metadata"]["name"]), port)
         return target if isinstance(target, int) else number
 
     def _list_selected(self, namespace: str, selector: Mapping[str, str] | None) -> Iterator[JsonObject]:
