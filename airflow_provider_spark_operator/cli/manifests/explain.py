@@ -4,16 +4,19 @@ import re
 import textwrap
 from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
-from typing import Annotated, cast
+from typing import Annotated, Final, cast
 
 import click
 
+from ...core.dialects.apache_spec import CONF_KEYS
 from ...core.dialects.kubeflow import GROUP, VERSIONS
 from ...core.kubernetes.names import DEFAULT_API_VERSION
+from ...core.parameters.parameters import MEMORY_KEYS
 from ..base.errors import CommandError
 from ..base.exit_codes import ExitCode
 from ..base.program_name import get_program_name
 from ..files.field_tree import Field, build_kubeflow_tree, build_tree, complete_path, list_paths
+from ..options.assignment import format_path
 from ..options.declaration import Parameter, VerbOption
 
 EXAMPLES = """
@@ -23,8 +26,8 @@ spark-operator explain sparkapp
 # One field, with its type, default and allowed values
 spark-operator explain sparkapp.spec.deploymentMode
 
-# The fields and the options of `submit` that are about memory
-spark-operator explain memory
+# The fields and the options of `submit` that are about memory overhead
+spark-operator explain memory overhead
 
 # All fields of a SparkCluster
 spark-operator explain sparkcluster.spec --recursive
@@ -38,6 +41,8 @@ _KINDS = {
     "SparkCluster": ("sparkcluster", "sparkclusters"),
 }
 _WIDTH = 100
+_PROPERTIES: Final = sorted({*CONF_KEYS.values(), *MEMORY_KEYS})
+_PROPERTY: Final = Field("string")
 # Words of users, and the words of fields and options for them.
 _SYNONYMS = {
     "cpus?": "cores",
@@ -58,12 +63,12 @@ def _complete(incomplete: str, *, kubeflow: bool) -> list[str]:
 
 
 def run(
-    field: Annotated[
-        str,
+    words: Annotated[
+        list[str],
         Parameter(
-            "FIELD",
+            "FIELD…",
             "KIND, KIND.PATH or PATH, for example sparkapp, sparkapp.spec.sparkConf or spec.sparkConf; a PATH "
-            "without a kind is a field of SparkApplication; or words to search for, for example memory",
+            "without a kind is a field of SparkApplication; or words to search for, for example memory overhead",
             complete=lambda context, incomplete: _complete(incomplete, kubeflow=bool(context.params.get("kubeflow"))),
         ),
     ],
@@ -75,17 +80,18 @@ def run(
     The command does not contact a cluster. The fields are those of `spark-operator crds`. For fields of Kubeflow's
     operator, the description names the corresponding field of spark.apache.org/v1.
 
-    If FIELD is neither a kind nor a field, the command searches the fields of SparkApplication and the options of
-    `submit`. It prints those whose name and description contain all words of FIELD. Hyphens, dots and capital letters
-    separate words.
+    If FIELD is neither a kind nor a field, the command searches the fields of SparkApplication, its usual Spark
+    properties, and the options of `submit`. It prints those whose name and description contain all words of FIELD.
+    Hyphens, dots and capital letters separate words.
     """
+    field = " ".join(words)
     given, path = _split(field)
     kind = given or "SparkApplication"
     if kubeflow and kind != "SparkApplication":
         raise CommandError(f"{kind}: Kubeflow's operator has no such kind", ExitCode.INVALID)
     tree = build_kubeflow_tree() if kubeflow else build_tree(kind)
     if not given and path[0] not in tree.list_fields():
-        _search(tree, field)
+        _search(tree, field, is_kubeflow=kubeflow)
         return ExitCode.SUCCESS
     found = _find(tree, kind, path)
     print(f"KIND:     {kind}\nVERSION:  {f'{GROUP}/{VERSIONS[0]}' if kubeflow else DEFAULT_API_VERSION}\n")
@@ -99,8 +105,8 @@ def run(
     return ExitCode.SUCCESS
 
 
-def _search(tree: Field, text: str) -> None:
-    """Print the fields and options whose name or description contains all words of a text.
+def _search(tree: Field, text: str, *, is_kubeflow: bool) -> None:
+    """Print the fields, properties and options whose name or description contains all words of a text.
 
     Raises:
         CommandError: There are none.
@@ -117,7 +123,9 @@ def _search(tree: Field, text: str) -> None:
             all(word.removesuffix("s") in joined for word in each.split()) for each in (words, translated)
         )
 
-    found = [(path, inner) for path, inner in list_paths(tree) if contains(path, inner.description)]
+    properties = [] if is_kubeflow else [(format_path(("spec", "sparkConf", key)), _PROPERTY) for key in _PROPERTIES]
+    places = [*list_paths(tree), *properties]
+    found = [(path, inner) for path, inner in places if contains(path, inner.description)]
     found.sort(key=lambda each: not contains(each[0]))
     options = [each for each in _list_submit_options() if contains(*each.opts, each.help or "")]
     if not words or not (found or options):
