@@ -48,7 +48,7 @@ class DemoSink:
 
     def show_executors(self, executors: ExecutorCount) -> None:
         """Show the number of executors, unless there are none or the same number was shown before."""
-        if executors.present and (text := f"executors {executors}") != self._executors:
+        if executors.present and (text := str(executors)) != self._executors:
             self._say(self._name, text)
             self._executors = text
 

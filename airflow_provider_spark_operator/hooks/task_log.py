@@ -55,14 +55,14 @@ class TaskLog:
 
     def show_state(self, entry: StateEntry, executors: ExecutorCount | None) -> None:
         """Log a state with its executors, its time and its message."""
-        more = f", executors {executors}" if executors is not None else ""
+        more = f", {executors}" if executors is not None else ""
         since = f" since {entry.time.astimezone(UTC):%H:%M:%S} UTC" if entry.time else ""
         message = f": {entry.message}" if entry.message else ""
         self._log.info("%s: %s%s%s%s", self._reference, entry.state, more, since, message)
 
     def show_executors(self, executors: ExecutorCount) -> None:
         """Log the number of executors."""
-        self._log.info("%s: executors %s", self._reference, executors)
+        self._log.info("%s: %s", self._reference, executors)
 
     def show_obstacle(self, sentence: str) -> None:
         """Log a warning."""

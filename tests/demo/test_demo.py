@@ -103,7 +103,7 @@ def test_demo_runs_real_spark_through_a_deferred_task(demo: Demo) -> None:
     assert read_tree(REPOSITORY / "example_dags") == before
     output = "".join(demo.lines)
     assert "driver: Pi is roughly 3.1" in output
-    assert "executors 2/2" in output
+    assert "2 of 2 executors ready" in output
     assert "compute_pi         task deferred" in output
     assert "RunningHealthy" in output
     assert "compute_pi       success, as expected" in output

@@ -19,10 +19,10 @@ class Recorder:
 
     def show_state(self, entry: StateEntry, executors: ExecutorCount | None) -> None:
         self.states.append(entry.state)
-        self._add(f"{entry.state}, executors {executors}" if executors else entry.state)
+        self._add(f"{entry.state}, {executors}" if executors else entry.state)
 
     def show_executors(self, executors: ExecutorCount) -> None:
-        self._add(f"executors {executors}")
+        self._add(str(executors))
 
     def show_obstacle(self, sentence: str) -> None:
         self._add(sentence)

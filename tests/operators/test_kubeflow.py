@@ -86,7 +86,7 @@ def test_task_succeeds_with_its_application(
 def test_states_and_executors_are_logged(cluster: ScriptedCluster, caplog: pytest.LogCaptureFixture) -> None:
     async def end_once_logged(application: Application) -> None:
         await run_on(application)
-        await wait_until(lambda: "SparkApplication jobs/pi: RUNNING, executors 2/2" in caplog.text)
+        await wait_until(lambda: "SparkApplication jobs/pi: RUNNING, 2 of 2 executors ready" in caplog.text)
         application.succeed()
 
     cluster.script = end_once_logged

@@ -117,13 +117,13 @@ async def _judge(client: KubeClient, snapshot: Snapshot, reported: Verdict) -> t
 
 
 def _describe(summary: ApplicationSummary) -> str:
-    """Return one line: `pi: RunningHealthy, attempt 1, executors 2/2, created 3m12s ago`."""
+    """Return one line: `pi: RunningHealthy, attempt 1, 2 of 2 executors running, created 3m12s ago`."""
     outcome = describe_outcome(summary)
     state = describe_state(summary)
     coloured = [paint(clean_cell(part), style_cell(part), sys.stdout) for part in (state, outcome) if part]
     parts = [f"attempt {summary.attempts}" if summary.attempts else ""]
     if summary.verdict.outcome is Outcome.WAITING:
-        parts.append(f"executors {describe_executors(summary)}")
+        parts.append(describe_executors(summary, "executors running"))
     if summary.duration is not None:
         duration = format_duration(summary.duration)
         parts.append(f"lasted {duration}" if outcome else f"created {duration} ago")

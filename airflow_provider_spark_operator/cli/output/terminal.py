@@ -76,7 +76,7 @@ class Terminal:
     def show_executors(self, executors: ExecutorCount) -> None:
         """Print the time and the number of executors."""
         if executors.present:
-            self._print_note(f"{_format_clock(None)} executors {executors}")
+            self._print_note(f"{_format_clock(None)} {executors}")
 
     def show_obstacle(self, sentence: str) -> None:
         """Print the sentence."""

@@ -68,10 +68,11 @@ def describe_message(summary: ApplicationSummary) -> str:
     return "" if summary.progress.phase is Phase.RUNNING and _COUNT in message else message
 
 
-def describe_executors(summary: ApplicationSummary) -> str:
-    """Return the number of executors, and why a running application has none."""
+def describe_executors(summary: ApplicationSummary, condition: str = "running") -> str:
+    """Return `2 of 3 running`, and why a running application has no executors."""
     absence = summary.executors.absence if summary.progress.phase is Phase.RUNNING else ""
-    return f"{summary.executors} ({absence})" if absence else str(summary.executors)
+    count = f"{str(summary.executors).replace('/', ' of ')} {condition}"
+    return f"{count} ({absence})" if absence else count
 
 
 def format_optional(duration: timedelta | None) -> str:

@@ -51,8 +51,9 @@ class ExecutorCount:
         return self.ready >= max(self.wanted, self.present, 1)
 
     def __str__(self) -> str:
-        """Return `<ready>/<wanted>`."""
-        return f"{self.ready}/{max(self.wanted, self.present)}"
+        """Return `2 of 3 executors ready`."""
+        total = max(self.wanted, self.present)
+        return f"{self.ready} of {total} executors ready" if total else "no executors"
 
 
 async def read_driver_pod(client: KubeClient, reference: ApplicationReference) -> JsonObject | None:

@@ -136,7 +136,7 @@ def test_describe_of_a_running_application_has_no_verdict_and_no_log(
     assert main(["describe", "pi"]) == ExitCode.SUCCESS
     text = capsys.readouterr().out
     pairs, sections = read_pairs(text), read_sections(text)
-    assert (pairs["State"], pairs["Executors"]) == ("RunningHealthy", "2/2")
+    assert (pairs["State"], pairs["Executors"]) == ("RunningHealthy", "2 of 2 running")
     assert (pairs["Driver pod"], pairs["Spark UI"]) == ("pi-0-driver", "`spark-operator forward pi -n jobs`")
     assert not pairs.keys() & {"Outcome", "Verdict", "Cause", "Ended", "Retry"}
     assert list(sections) == ["States", "Executors", "Conditions of the driver pod", "Events"]

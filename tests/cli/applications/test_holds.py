@@ -85,7 +85,7 @@ def test_verbs_show_what_a_queued_application_waits_for(
     create(scripted_cluster, queue)
     wait = "it waits for Kueue admission in queue team-a"
     first, second, *_ = read(capsys, "status", "pi").splitlines()
-    assert first.startswith("pi: Submitted (queued), executors 0/2")
+    assert first.startswith("pi: Submitted (queued), 0 of 2 executors running")
     assert second.startswith(f"Waiting: {wait}")
     assert second.endswith(FULL)
     described = read(capsys, "describe", "pi")

@@ -220,7 +220,7 @@ def test_watch_names_a_missing_permission(
 @pytest.mark.parametrize(
     ("script", "first", "second"),
     [
-        (run_on, r"pi: RunningHealthy, attempt 1, executors 2/2, created \d+s ago", None),
+        (run_on, r"pi: RunningHealthy, attempt 1, 2 of 2 executors running, created \d+s ago", None),
         (succeed, r"pi: ResourceReleased, Succeeded, attempt 1, lasted \d+s", "The application succeeded."),
         (
             fail,

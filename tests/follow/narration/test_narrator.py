@@ -49,7 +49,7 @@ async def test_executor_that_cannot_be_started_is_shown_once(conf: dict[str, str
         api.script(*[answer_page(build_driver(), *pods) for pods in looks])
         async with Narrator(client, REFERENCE, Narration(sink, pauses=PAUSES)) as narrator:
             await narrator.show(read_progress(resource), resource)
-            lines = await sink.wait_for("executors 2/2")
+            lines = await sink.wait_for("2 of 2 executors ready")
     assert [line for line in lines if "blocked" in line] == [BLOCKED]
 
 
@@ -79,8 +79,8 @@ async def test_executors_are_counted_after_all_were_ready_only_if_requested(keep
         async with Narrator(client, REFERENCE, Narration(sink, pauses=pauses)) as narrator:
             await narrator.show(read_progress(resource), resource)
             if keeps_counting:
-                await sink.wait_for("executors 3/3")
-    assert ("executors 3/3" in sink.lines) is keeps_counting
+                await sink.wait_for("3 of 3 executors ready")
+    assert ("3 of 3 executors ready" in sink.lines) is keeps_counting
 
 
 async def test_number_of_executors_is_shown_again_only_if_its_text_changes() -> None:
@@ -92,8 +92,11 @@ async def test_number_of_executors_is_shown_again_only_if_its_text_changes() -> 
         api.script(*[answer_page(build_driver(), *pods) for pods in looks])
         async with Narrator(client, REFERENCE, Narration(sink, pauses=PAUSES)) as narrator:
             await narrator.show(read_progress(resource), resource)
-            lines = await sink.wait_for("executors 2/2")
-    assert [line for line in lines if "executors" in line] == ["RunningHealthy, executors 0/2", "executors 2/2"]
+            lines = await sink.wait_for("2 of 2 executors ready")
+    assert [line for line in lines if "executors" in line] == [
+        "RunningHealthy, 0 of 2 executors ready",
+        "2 of 2 executors ready",
+    ]
 
 
 @pytest.mark.parametrize("is_lost", [False, True], ids=["gone in one count", "lost"])
@@ -105,8 +108,8 @@ async def test_fall_to_no_executor_is_shown_only_if_another_count_confirms_it(is
         api.script(*[answer_page(build_driver(), *pods) for pods in looks])
         async with Narrator(client, REFERENCE, Narration(sink, pauses=pauses)) as narrator:
             await narrator.show(read_progress(resource), resource)
-            await sink.wait_for("executors 3/3")
-    assert ("executors 0/2" in sink.lines) is is_lost
+            await sink.wait_for("3 of 3 executors ready")
+    assert ("0 of 2 executors ready" in sink.lines) is is_lost
 
 
 def test_driver_pod_is_requested_often_only_while_a_user_watches() -> None:
