@@ -28,7 +28,7 @@ def translate_errors(call: Call, link: Link, total_seconds: float | None) -> Ite
         limit = f" within {total_seconds:.0f} s" if total_seconds else " in time"
         raise call.build_unreachable(f"{link.server} did not answer{limit}") from error
     except (aiohttp.ClientError, OSError) as error:
-        raise call.build_unreachable(f"could not reach {link.server}: {_describe_cause(error)}") from error
+        raise call.build_unreachable(f"could not reach {link.server}: {describe_cause(error)}") from error
 
 
 def parse_status(content: bytes) -> dict[str, Any]:
@@ -59,7 +59,7 @@ def read_retry_after(response: aiohttp.ClientResponse) -> float | None:
         return None
 
 
-def _describe_cause(error: BaseException) -> str:
+def describe_cause(error: BaseException) -> str:
     """Return the innermost cause of a failed connection, such as `Connection refused`."""
     if isinstance(error, aiohttp.ClientConnectorCertificateError):
         return f"its TLS certificate is not trusted: {error.certificate_error}"

@@ -6,7 +6,7 @@ import json
 import os
 import sqlite3
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -173,6 +173,17 @@ async def test_pages_are_accessible(cluster: Cluster, tmp_path: Path) -> None:
 
 async def check_pages(cluster: Cluster, tmp_path: Path, checks: tuple[Callable[[View], Awaitable[None]], ...]) -> None:
     """Run checks in a browser and a real Airflow whose task has recorded a failed run."""
+    async with run_airflow(cluster, tmp_path) as address, open_browser(tmp_path / "browser") as page:
+        await sign_in(page, address)
+        view = View(page, address, await asyncio.to_thread(read_runs, tmp_path / "airflow"))
+        for check in checks:
+            await check(view)
+        assert [text for text in page.console if "Content Security Policy" in text or "exception" in text] == []
+
+
+@contextlib.asynccontextmanager
+async def run_airflow(cluster: Cluster, tmp_path: Path) -> AsyncIterator[str]:
+    """Run the API server of a real Airflow whose task has recorded a failed run. Yield its address."""
     cluster.script = fail
     (tmp_path / "dags").mkdir()
     (tmp_path / "dags" / "view.py").write_text(DAG_FILE)
@@ -184,19 +195,13 @@ async def check_pages(cluster: Cluster, tmp_path: Path, checks: tuple[Callable[[
         "AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_ALL_ADMINS": "True",
         "PYTHONPATH": os.pathsep.join([str(tmp_path), str(Path(__file__).parents[2])]),
     }
-    address = f"http://127.0.0.1:{environment['AIRFLOW__API__PORT']}"
     async with asyncio.timeout(DEADLINE_SECONDS), Components(environment, tmp_path / "logs") as components:
         register = "from demo.dag_run import register_dags; assert register_dags() == []"
         await run_to_end(components, "register", "-c", register)
         for dag in ("shown", "hidden"):
             await run_to_end(components, f"{dag} test", "-m", "airflow", "dags", "test", dag)
         await components.start("api-server", (sys.executable, "-m", "airflow", "api-server"))
-        async with open_browser(tmp_path / "browser") as page:
-            await sign_in(page, address)
-            view = View(page, address, await asyncio.to_thread(read_runs, tmp_path / "airflow"))
-            for check in checks:
-                await check(view)
-            assert [text for text in page.console if "Content Security Policy" in text or "exception" in text] == []
+        yield f"http://127.0.0.1:{environment['AIRFLOW__API__PORT']}"
 
 
 async def sign_in(page: Page, address: str) -> None:

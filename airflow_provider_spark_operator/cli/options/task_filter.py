@@ -31,7 +31,7 @@ class TaskFilter:
         if origin is None:
             return not self
         task = f"{origin.task_id}[{origin.map_index}]" if (self.task or "").endswith("]") else origin.task_id
-        return _match(self.dag, origin.dag_id) and _match(self.task, task) and _match(self.run, origin.run_id)
+        return matches(self.dag, origin.dag_id) and matches(self.task, task) and matches(self.run, origin.run_id)
 
     def __str__(self) -> str:
         """Return the criteria as on the command line, for messages."""
@@ -39,7 +39,8 @@ class TaskFilter:
         return " ".join(f"{option} {value}" for option, value in words if value)
 
 
-def _match(wanted: str | None, value: str) -> bool:
+def matches(wanted: str | None, value: str) -> bool:
+    """Return whether an id meets a criterion: an id, a text with `*` at its end, or None for any id."""
     if wanted is None:
         return True
     return value.startswith(wanted[:-1]) if wanted.endswith("*") else value == wanted

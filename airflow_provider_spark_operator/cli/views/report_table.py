@@ -8,6 +8,7 @@ from typing import Final
 
 from ...core.kubernetes.json_object import JsonObject
 from ...core.kubernetes.times import format_duration
+from ...core.report.report_rows import GROUPS, NUMBERS, sum_up
 from ..base.errors import print_note
 from ..output.output import format_value
 from ..output.tables import Column, Table
@@ -15,9 +16,11 @@ from ..output.tables import Column, Table
 _TOTAL: Final = "TOTAL"
 # A spreadsheet reads a cell that begins with one of them as a formula. Anybody may write the annotations of a task.
 _FORMULA: Final = ("=", "+", "-", "@")
+_KEY: Final = "application"
+_TEXTS: Final = (_KEY, "namespace", "dag", "task", "team", "outcome")
 _TITLES: Final = {
+    _KEY: "APPLICATION",
     "namespace": "NAMESPACE",
-    "application": "APPLICATION",
     "dag": "DAG",
     "task": "TASK",
     "team": "TEAM",
@@ -33,52 +36,70 @@ _TITLES: Final = {
 
 
 class ReportPrinter:
-    """Prints pages of rows, and then their sums.
+    """Prints pages of rows, then the sums of each group, and the sums of all.
 
     Args:
         output: `table`, `csv` or `json`. Only `json` keeps all rows until the end.
-        names: The members of the rows, in order. The table omits `currency`, which stands after the cost.
-        list_name: The member of the JSON output with the rows.
+        by: The grouping, a key of `GROUPS`. None for no groups.
         nothing: The note if there are no rows.
     """
 
-    def __init__(self, output: str, names: Sequence[str], list_name: str, nothing: str) -> None:
+    def __init__(self, output: str, by: str | None, nothing: str) -> None:
         self._output = output
-        self._names = names
-        self._list_name = list_name
+        self._group = GROUPS[by] if by else ()
         self._nothing = nothing
         self._rows: list[JsonObject] = []
-        shown = [name for name in names if name in _TITLES]
-        columns = [Column(_TITLES[name], _build_reader(name), is_key=name == shown[0]) for name in shown]
+        self._sums = sum_up(())
+        self._groups: dict[tuple[str, ...], JsonObject] = {}
+        columns = [Column(title, _build_reader(name), is_key=name == _KEY) for name, title in _TITLES.items()]
         self._table = Table[JsonObject](columns, is_wide=True)
-        self._csv = csv.writer(sys.stdout, lineterminator="\n") if output == "csv" else None
+        self._csv = _CsvPrinter((*self._group, "runs", "failed") if by else _TEXTS)
+
+    def print(self, rows: Sequence[JsonObject]) -> None:
+        """Print a page. CSV with groups contains only these, because a sum is no row."""
+        self._sums = sum_up([self._sums, *rows])
+        for row in rows if self._group else ():
+            key = tuple(row[name] or "" for name in self._group)
+            self._groups[key] = sum_up([*([self._groups[key]] if key in self._groups else []), row])
+        if self._output == "json":
+            self._rows += rows
+        elif self._output == "table":
+            self._table.print(rows)
+        elif not self._group:
+            self._csv.print(rows)
+
+    def finish(self) -> None:
+        """Print the sums, and what they do not contain. CSV has no sum of all, so that it can be summed up again."""
+        groups = [dict(zip(self._group, key, strict=True)) | self._groups[key] for key in sorted(self._groups)]
+        if self._output == "json":
+            members = {"applications": self._rows, **({"groups": groups} if self._group else {}), "total": self._sums}
+            print(format_value(members, "json"), end="")
+            return
+        if self._output == "csv":
+            self._csv.print(groups)
+        elif self._sums["runs"]:
+            self._table.print([{_KEY: _TOTAL, **sums} for sums in (*groups, self._sums)])
+        if not self._sums["runs"]:
+            print_note(self._nothing)
+        for gap in self._sums["missing"]:
+            runs = f"{gap['runs']} of {self._sums['runs']} runs"
+            print_note(f"{gap['what']} is not known, or incomplete, in {runs}, for example: {gap['why']}")
+
+
+class _CsvPrinter:
+    """Prints rows as CSV, with titles above the first row."""
+
+    def __init__(self, first: Sequence[str]) -> None:
+        self._names = (*first, *NUMBERS, "currency", "missing")
+        self._writer = csv.writer(sys.stdout, lineterminator="\n")
         self._has_titles = False
 
     def print(self, rows: Sequence[JsonObject]) -> None:
-        """Print a page."""
-        if self._csv:
-            if not self._has_titles:
-                self._csv.writerow(self._names)
-                self._has_titles = True
-            self._csv.writerows([_format_csv(row.get(name)) for name in self._names] for row in rows)
-            sys.stdout.flush()
-        elif self._output == "json":
-            self._rows += rows
-        else:
-            self._table.print(rows)
-
-    def finish(self, sums: JsonObject) -> None:
-        """Print the sums, and what they do not contain. CSV has only rows, so that it can be summed up again."""
-        if self._output == "json":
-            print(format_value({self._list_name: self._rows, "total": sums}, "json"), end="")
-            return
-        if not sums["runs"]:
-            print_note(self._nothing)
-        elif not self._csv:
-            self._table.print([{self._names[0]: _TOTAL, **sums}])
-        for gap in sums["missing"]:
-            runs = f"{gap['runs']} of {sums['runs']} runs"
-            print_note(f"{gap['what']} is not known, or incomplete, in {runs}, for example: {gap['why']}")
+        if not self._has_titles:
+            self._writer.writerow(self._names)
+            self._has_titles = True
+        self._writer.writerows([_format_csv(row.get(name)) for name in self._names] for row in rows)
+        sys.stdout.flush()
 
 
 def _build_reader(name: str) -> Callable[[JsonObject], str]:

@@ -105,6 +105,7 @@ def summarize_try(record: KubernetesObject, try_number: int) -> JsonObject:
             "end": record.get("end"),
             "verdict": judged | ({"sentence": sentence} if sentence else {}),
             "requested": totals.get("requested"),
+            "cost": totals.get("cost"),
         }
     )
 

@@ -6,6 +6,10 @@ from typing import Final
 from ..kubernetes import pods
 from ..kubernetes.json_object import JsonObject
 from ..kubernetes.names import ROLE_DRIVER, ROLE_EXECUTOR
+from ..kubernetes.times import read_time
+from .record_values import cut_text
+from .recording import MAX_TRIES
+from .run_record import VERSION
 
 _AMOUNTS: Final = ("coreHours", "gibHours")
 NUMBERS: Final = (
@@ -15,7 +19,10 @@ NUMBERS: Final = (
     "cost",
 )
 """The members of a row that are summed."""
+GROUPS: Final = {"dag": ("dag",), "task": ("dag", "task"), "team": ("team",)}
+"""The members of the rows that are summed together, by the name of the grouping."""
 SEVERAL: Final = "several"
+_LONGEST: Final = 256
 _LARGEST: Final = 10**12
 _MAX_GAPS: Final = 20
 
@@ -41,14 +48,51 @@ def build_row(record: Mapping[str, object]) -> JsonObject:
         "outcome": verdict.get("outcome"),
     }
     return {
-        **{name: pods.get_text(text) or None for name, text in texts.items()},
+        **{name: cut_text(pods.get_text(text), _LONGEST) or None for name, text in texts.items()},
         **{name: _read_number(number) for name, number in zip(NUMBERS, numbers, strict=True)},
-        "currency": pods.get_text(cost.get("currency")) or None,
+        "currency": cut_text(pods.get_text(cost.get("currency")), 8) or None,
         "missing": [
-            {"what": pods.get_text(gap.get("what")), "why": pods.get_text(gap.get("why"))}
+            {name: cut_text(pods.get_text(gap.get(name)), _LONGEST) for name in ("what", "why")}
             for gap in pods.list_objects(record.get("missing"))[:_MAX_GAPS]
         ],
     }
+
+
+def build_recorded_rows(value: object, dag: str, task: str) -> list[JsonObject]:
+    """Return the row of a run that a task recorded, and those of its earlier tries. Empty if it is no record.
+
+    Args:
+        value: The recorded value, which anybody who writes DAGs can choose.
+        dag: The id of the DAG, which replaces the recorded one.
+        task: The id of the task.
+    """
+    record = pods.get_object(value)
+    if record.get("version") != VERSION:
+        return []
+    application = {**pods.get_object(record.get("application")), "task": {"dagId": dag, "taskId": task}}
+    gaps = pods.list_objects(record.get("missing"))
+    if record.get("live") is not False:
+        gaps = [_miss("end", f"no final record; the totals are as of {pods.get_text(record.get('end'))}"), *gaps]
+    rows = [build_row({**record, "application": application, "missing": gaps})]
+    # A try that adopted the application of an earlier try has recorded it completely.
+    earlier = {pods.get_text(each.get("begin")): each for each in pods.list_objects(record.get("earlierTries"))}
+    earlier.pop(pods.get_text(record.get("begin")), None)
+    return rows + [_build_earlier_row(each, application) for each in list(earlier.values())[:MAX_TRIES]]
+
+
+def _build_earlier_row(earlier: Mapping[str, object], application: JsonObject) -> JsonObject:
+    begin, end = read_time(earlier.get("begin")), read_time(earlier.get("end"))
+    totals = {
+        "seconds": (end - begin).total_seconds() if begin and end else None,
+        "requested": earlier.get("requested"),
+        "cost": earlier.get("cost"),
+    }
+    gap = _miss("waitingSeconds", "the summary of an earlier try does not contain it")
+    return build_row({**earlier, "application": application, "totals": totals, "missing": [gap]})
+
+
+def _miss(what: str, why: str) -> JsonObject:
+    return {"what": what, "why": why}
 
 
 def _read_number(value: object) -> float | None:

@@ -91,3 +91,15 @@ def test_nothing_to_report_is_no_error(scripted_cluster: Cluster, capsys: pytest
 def test_invalid_prices_are_invalid_input(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["report", "--prices", str(tmp_path / "none")]) == ExitCode.INVALID
     assert "could not read" in capsys.readouterr().err
+
+
+def test_groups_and_dag_select_and_sum_applications_of_the_cluster(
+    scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]
+) -> None:
+    create_applications(scripted_cluster)
+    capsys.readouterr()
+    assert main(["report", "--by", "team", "-o", "json"]) == ExitCode.SUCCESS
+    groups = json.loads(capsys.readouterr().out)["groups"]
+    assert [(group["team"], group["runs"], group["failed"]) for group in groups] == [("", 1, 1), ("sales", 1, 0)]
+    assert main(["report", "--dag", "=HYPER*", "-o", "json"]) == ExitCode.SUCCESS
+    assert [row["application"] for row in json.loads(capsys.readouterr().out)["applications"]] == ["load"]

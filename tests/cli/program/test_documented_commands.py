@@ -35,8 +35,11 @@ spec:
   sparkConf: {spark.kubernetes.container.image: spark:4.3.0}
 """
 VERB_OF = {command: parse(shlex.split(command))[0] for command in list_commands()}
-# The verbs run real Spark, the options need objects of a real cluster. Other tests run them.
-ONLY_PARSED = ("local run", "local prepare", "reconcile --webhook", "reconcile --namespaces spark-jobs --lease")
+# The verbs run real Spark, the options need objects of a real cluster or a real Airflow. Other tests run them.
+ONLY_PARSED = (
+    *("local run", "local prepare", "report --airflow"),
+    *("reconcile --webhook", "reconcile --namespaces spark-jobs --lease"),
+)
 RUN = [command for command in VERB_OF if not command.startswith(ONLY_PARSED)]
 # The first words of the line with which a verb shows that it works, until a signal ends it.
 READY = {"forward": "Forwarding ", "cluster forward": "Forwarding ", "local up": "ready ", "reconcile": "ready "}

@@ -4,7 +4,14 @@ from typing import Any
 
 import pytest
 
-from airflow_provider_spark_operator.core.report.report_rows import NUMBERS, SEVERAL, build_row, sum_up
+from airflow_provider_spark_operator.core.report.recording import summarize_try
+from airflow_provider_spark_operator.core.report.report_rows import (
+    NUMBERS,
+    SEVERAL,
+    build_recorded_rows,
+    build_row,
+    sum_up,
+)
 from tests.core.report.test_prices import TABLE, build, build_pods
 
 
@@ -60,3 +67,41 @@ def test_sums_of_nothing_are_unknown() -> None:
     sums = sum_up(())
     assert sums["runs"] == 0
     assert {sums[name] for name in NUMBERS} == {None}
+
+
+def test_recorded_run_has_a_row_for_itself_and_for_each_earlier_application() -> None:
+    record = build(TABLE, build_pods())
+    summary = summarize_try(record, 1)
+    earlier = [
+        {**summary, "begin": "2026-01-01T00:00:00Z", "end": "2026-01-01T00:01:00Z"},
+        {**summary, "tryNumber": 2, "begin": "2026-01-01T00:00:00Z", "end": "2026-01-01T00:02:00Z"},
+        {**summary, "tryNumber": 3},  # this try adopted its application
+        {**summary, "tryNumber": 4, "begin": None},
+    ]
+    final, *others = build_recorded_rows({**record, "earlierTries": earlier}, "etl", "load")
+    assert (final["dag"], final["task"], final["missing"]) == ("etl", "load", build_row(record)["missing"])
+    assert [row["seconds"] for row in others] == [120, None]
+    for row in others:
+        assert (row["dag"], row["application"], row["outcome"]) == ("etl", final["application"], final["outcome"])
+        assert (row["cost"], row["executorCoreHours"]) == (final["cost"], final["executorCoreHours"])
+        assert [gap["what"] for gap in row["missing"]] == ["waitingSeconds"]
+
+
+@pytest.mark.parametrize("value", [None, 1, "text", [], {}, {"version": 2}])
+def test_value_that_is_no_record_has_no_rows(value: object) -> None:
+    assert build_recorded_rows(value, "etl", "load") == []
+
+
+def test_row_of_a_run_without_a_final_record_says_of_when_it_is() -> None:
+    (row,) = build_recorded_rows({"version": 1, "live": True, "end": "2026-01-01T00:00:00Z"}, "etl", "load")
+    assert row["missing"] == [{"what": "end", "why": "no final record; the totals are as of 2026-01-01T00:00:00Z"}]
+
+
+def test_texts_of_a_row_are_short_and_have_no_control_characters() -> None:
+    row = build_row(
+        {"application": {"name": "\x1b[31m" + "a" * 5000}, "missing": [{"what": "\n\x07b", "why": "c" * 999}]}
+    )
+    assert len(row["application"]) <= 256
+    assert row["application"].isprintable()
+    assert row["missing"][0]["what"] == "b"
+    assert len(row["missing"][0]["why"]) <= 256

@@ -1,0 +1,1 @@
+"""Read what tasks recorded from the public REST API of an Airflow server."""
