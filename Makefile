@@ -10,7 +10,7 @@ PYTEST_WORKERS ?= 2
 prose := README.md CONTRIBUTING.md SECURITY.md CHANGELOG.md docs charts packages airflow_provider_spark_operator example_dags tests demo bench
 run_vale = rm -rf .prose && $(bin)/python docs/extract_prose.py .prose $(prose) && $(bin)/vale $(prose) .prose
 # What `make airflow-versions` runs: the provider and the command line, then a real scheduler and triggerer. Continuous
-# integration runs the part that differs most between the versions (AIRFLOW_TESTS=part). The environments of the older
+# integration runs the part that differs most between the versions (AIRFLOW_TESTS=part). The environments of these
 # versions have no Spark, which the tests of `local` need.
 AIRFLOW_TESTS ?= all
 version_tests_cli := tests/cli/diagnosis $(filter-out tests/cli/test_local%,$(wildcard tests/cli/test_*.py))
@@ -26,7 +26,7 @@ version_real_tests_all := $(version_real_tests_part) tests/airflow/test_real_ret
 version_real_tests = $(version_real_tests_$(AIRFLOW_TESTS))
 # Each worker starts an API server of its own. A cluster that is given is not shared, because tests change its definitions.
 contract_workers = $(if $(CONTRACT_KUBECONFIG),,-n $(PYTEST_WORKERS) --dist loadgroup)
-# Older versions of Airflow raise deprecation warnings about each other's code. The pytest-asyncio of their time leaves
+# Other versions of Airflow raise deprecation warnings about each other's code. The pytest-asyncio of their time leaves
 # its own event loop open if a test calls asyncio.run.
 version_pytest := -m pytest -p no:cacheprovider -W ignore::DeprecationWarning -W ignore::PendingDeprecationWarning -W "ignore:unclosed event loop:ResourceWarning"
 # `make site` draws the diagrams of the documentation with Mermaid.
@@ -34,8 +34,8 @@ mermaid := 11.16.0
 mermaid_sum := ff48c94a0a0458b377a5187ad01407184d2a182e6476c2015b7068ff58355fae
 bin := .venv/bin
 stamp := .venv/.installed
-# The tests of `make test` cover the newest version of Airflow.
-AIRFLOW_VERSIONS ?= 3.0 3.1 3.2
+# The tests of `make test` cover the newest release of Airflow; 3.4 is a beta version.
+AIRFLOW_VERSIONS ?= 3.0 3.1 3.2 3.4
 # Airflow 3.0 does not run on Python 3.13.
 old_enough := import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 13))
 AIRFLOW_PYTHON ?= $(shell for p in python3.12 python3.11 python3; do $$p -c '$(old_enough)' 2>/dev/null && echo $$p && break; done)
@@ -98,7 +98,7 @@ airflow: $(stamp) ## Run tasks in a real Airflow, and kill its processes (SIM_KU
 	$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable packages/local-kubernetes --editable .; \
 	echo "$$pinned" >$@
 
-airflow-versions: $(AIRFLOW_VERSIONS:%=.venv-airflow/%/.installed) ## Run the provider's tests with older versions of Airflow (AIRFLOW_VERSIONS; AIRFLOW_TESTS=part for fewer)
+airflow-versions: $(AIRFLOW_VERSIONS:%=.venv-airflow/%/.installed) ## Run the provider's tests with other versions of Airflow (AIRFLOW_VERSIONS; AIRFLOW_TESTS=part for fewer)
 	@for version in $(AIRFLOW_VERSIONS); do \
 	  python=.venv-airflow/$$version/bin/python; \
 	  echo "==> Airflow $$version: $(AIRFLOW_TESTS) tests"; \

@@ -1,4 +1,4 @@
-"""The differences between the supported versions of Airflow, 3.0 to 3.3. No other module depends on the version.
+"""The differences between the supported versions of Airflow, 3.0 to 3.4. No other module depends on the version.
 
 Import from this module each name of Airflow whose place or existence differs between these versions. Type checkers see
 the names of the newest version.

@@ -125,6 +125,18 @@ class SparkRetryPolicy(RetryPolicy):
         context["task_state_store"].set(STORE_KEY, dict(growth))
 
 
+def find_spark_policy(policy: RetryPolicy | None) -> SparkRetryPolicy | None:
+    """Return the policy that knows the growth of a task's memory; None if there is none.
+
+    Args:
+        policy: The policy of the task, which may be a `ChainRetryPolicy` of several policies.
+    """
+    if policy is None or isinstance(policy, SparkRetryPolicy):
+        return policy
+    chained = (find_spark_policy(each) for each in getattr(policy, "policies", ()))
+    return next((each for each in chained if each is not None), None)
+
+
 def _read_factors(context: "Context") -> dict[str, float]:
     known = _read_store(context, STORE_KEY)
     factors = {role: known.get(role) for role in ROLES}

@@ -15,14 +15,16 @@ compile pyproject.toml --extra local --group build -c "$dev" -o requirements/loc
 compile --group site -o requirements/site.txt
 compile --group build -c "$dev" -o requirements/build.txt
 
-# Older versions of Airflow, each with the newest packages at its time, as Airflow's own constraints have them.
+# Other versions of Airflow, each with the newest packages at its time, as Airflow's own constraints have them. The
+# resolver takes a beta version of a package only if a constraint names it: the task SDK has version 1.4 for Airflow 3.4.
 compile_airflow() { # compile_airflow VERSION DATE
-  echo "apache-airflow==$1" >"$constraints"
+  printf '%s\n' "apache-airflow==$1" "apache-airflow-core==$1" "apache-airflow-task-sdk==1${1#3}" >"$constraints"
   compile pyproject.toml packages/local-kubernetes/pyproject.toml --extra airflow --group airflow-versions --group build \
-    -c "$constraints" --exclude-newer "$2" -o "requirements/airflow-${1%.*}.txt"
+    -c "$constraints" --exclude-newer "$2" -o "requirements/airflow-$(cut -d . -f 1,2 <<<"$1").txt"
 }
 constraints=$(mktemp)
 trap 'rm -f "$constraints"' EXIT
 compile_airflow 3.0.6 2025-09-05
 compile_airflow 3.1.8 2026-03-20
 compile_airflow 3.2.2 2026-06-05
+compile_airflow 3.4.0b2 2026-11-26

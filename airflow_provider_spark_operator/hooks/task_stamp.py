@@ -1,7 +1,7 @@
 """The stamp of Airflow's task instance."""
 
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from airflow.sdk.types import RuntimeTaskInstanceProtocol
 
@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 
 def stamp_of(task_instance: RuntimeTaskInstanceProtocol) -> TaskStamp:
     """Return the stamp of a task instance in its current try."""
+    # The protocol does not contain the method.
+    read_context: Callable[[], Mapping[str, Any]] = getattr(task_instance, "get_template_context", dict)
+    context = read_context()
     return TaskStamp(
         dag_id=task_instance.dag_id,
         task_id=task_instance.task_id,
@@ -22,7 +25,8 @@ def stamp_of(task_instance: RuntimeTaskInstanceProtocol) -> TaskStamp:
         task_instance_id=str(task_instance.id),
         max_tries=getattr(task_instance, "max_tries", None),  # in the triggerer, the task instance may have ids only
         trace_parent=_read_trace_parent(task_instance),
-        logical_date=_read_logical_date(task_instance),
+        logical_date=_format_date(context.get("logical_date")),
+        loop_index=context["loop"].index if "loop" in context else None,
     )
 
 
@@ -33,8 +37,6 @@ def _read_trace_parent(task_instance: RuntimeTaskInstanceProtocol) -> str | None
     return value
 
 
-def _read_logical_date(task_instance: RuntimeTaskInstanceProtocol) -> str | None:
-    # The protocol does not contain the method. A run that was triggered without a logical date has none.
-    read_context: Callable[[], Mapping[str, object]] = getattr(task_instance, "get_template_context", dict)
-    date = read_context().get("logical_date")
+def _format_date(date: object) -> str | None:
+    # A run that was triggered without a logical date has none.
     return date.isoformat() if isinstance(date, datetime) else None

@@ -15,7 +15,7 @@ from ..core.parameters.declaration import Form
 from ..core.parameters.parameters import NAMES, STRUCTURED, Parameters, select_names, split_list
 from ..core.parameters.pending import is_template
 from ..follow.submission.document import parse_manifest
-from ..retry_policy import SparkRetryPolicy
+from ..retry_policy import find_spark_policy
 from .application_task import ApplicationTask
 from .checks import reject_if_invalid
 
@@ -103,8 +103,8 @@ def _find_problems(task: ApplicationTask) -> list[str | None]:
     whole = sorted(name for name in _LISTS if is_template(given[name]))
     inner = sorted(name for name in STRUCTURED if name not in (*_TEXT_VALUES, *whole) and _has_template(given[name]))
     texts = [name for name in _POD_TEMPLATES if isinstance(given[name], str)]
-    policy = task.retry_policy
-    grows = isinstance(policy, SparkRetryPolicy) and policy.memory_growth is not None
+    policy = find_spark_policy(task.retry_policy)
+    grows = policy is not None and policy.memory_growth is not None
     lineage = task.openlineage_inject_parent_job_info or task.openlineage_inject_transport_info
     return [
         "the parameter `application` must be a dict or a model: only a worker can read a file or YAML text"

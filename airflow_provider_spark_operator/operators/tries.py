@@ -8,7 +8,7 @@ from airflow.sdk import Context
 
 from ..airflow_compat import RetryPolicy
 from ..core.compose.memory import MemoryGrowth, find_limits
-from ..retry_policy import SparkRetryPolicy
+from ..retry_policy import find_spark_policy
 
 logger = logging.getLogger(__name__)
 
@@ -20,7 +20,8 @@ def read_growth(policy: RetryPolicy | None, context: Context) -> MemoryGrowth:
         policy: The retry policy of the task.
         context: The context of the task.
     """
-    return policy.read_growth(context) if isinstance(policy, SparkRetryPolicy) else MemoryGrowth()
+    spark_policy = find_spark_policy(policy)
+    return MemoryGrowth() if spark_policy is None else spark_policy.read_growth(context)
 
 
 def record_growth(
@@ -34,12 +35,12 @@ def record_growth(
         policy: The retry policy of the task.
         context: The context of the task.
     """
-    limits = find_limits(memory, growth)
-    if not limits or not isinstance(policy, SparkRetryPolicy):
+    limits, spark_policy = find_limits(memory, growth), find_spark_policy(policy)
+    if not limits or spark_policy is None:
         return
     shown = ", ".join(f"{key}={memory[key]}" for key in sorted(memory) if key.split(".")[1] in limits)
     logger.info("an earlier try ran out of memory; this try has %s", shown)
-    policy.record_limits(limits, context)
+    spark_policy.record_limits(limits, context)
 
 
 def create_lineage(

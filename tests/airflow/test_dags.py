@@ -141,9 +141,30 @@ def test_mapped_task_has_one_application_per_element(cluster: Cluster, run_dag: 
         "SparkApplicationOperator.partial(task_id='pi', application='pi.yaml', kubernetes_conn_id='spark',"
         " deferrable=True).expand(namespace=['jobs', 'default'])"
     )
-    dag_run = run_dag(DAG_FILE.format(dag_id="mapped", body=body), "mapped", pi__yaml=APPLICATION)
+    dag_run = run_dag(DAG_FILE.format(dag_id="elements", body=body), "elements", pi__yaml=APPLICATION)
     assert dag_run.state == "success"
     assert sorted(one["metadata"]["namespace"] for one in cluster.applications()) == ["default", "jobs"]
+
+
+LOOP_DAG_FILE = """
+from airflow.sdk import DAG, task_group
+from airflow_provider_spark_operator.operators.spark_application import SparkApplicationOperator
+
+with DAG("looped", schedule=None) as dag:
+    @task_group
+    def passes():
+        SparkApplicationOperator(task_id="pi", application="pi.yaml", kubernetes_conn_id="spark", deferrable=True)
+
+    passes.loop(max_iterations=3)
+"""
+
+
+@pytest.mark.needs_airflow("3.4")
+def test_each_iteration_of_a_loop_has_its_own_application(cluster: Cluster, run_dag: RunDag) -> None:
+    dag_run = run_dag(LOOP_DAG_FILE, "looped", pi__yaml=APPLICATION)
+    assert dag_run.state == "success"
+    found = [one["metadata"]["annotations"] for one in cluster.applications()]
+    assert sorted(notes["airflow.spark-operator/loop-index"] for notes in found) == ["0", "1", "2"]
 
 
 CLUSTER_BODY = """create = SparkClusterOperator(

@@ -1,4 +1,5 @@
 from datetime import UTC, datetime
+from types import SimpleNamespace
 from typing import Any, cast
 from uuid import UUID
 
@@ -36,3 +37,18 @@ def test_stamp_contains_the_logical_date() -> None:
             return {"logical_date": datetime(2026, 1, 1, tzinfo=UTC)}
 
     assert stamp_of(cast("Any", TaskInstance())).logical_date == "2026-01-01T00:00:00+00:00"
+
+
+def test_stamp_of_a_task_in_a_loop_contains_the_iteration() -> None:
+    class TaskInstance:
+        dag_id, task_id, run_id, map_index, try_number, id = "dag", "task", "run", -1, 1, UUID(int=7)
+        iteration = 0
+
+        def get_template_context(self) -> dict[str, Any]:
+            return {"loop": SimpleNamespace(index=self.iteration)}
+
+    first, second = TaskInstance(), TaskInstance()
+    second.iteration = 1
+    stamps = [stamp_of(cast("Any", each)) for each in (first, second)]
+    assert [stamp.loop_index for stamp in stamps] == [0, 1]
+    assert stamps[0].identity != stamps[1].identity

@@ -3,7 +3,7 @@
 import copy
 import logging
 from datetime import timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from airflow.sdk import DAG
@@ -15,6 +15,9 @@ from airflow_provider_spark_operator.testing.applications import Application
 from tests.cluster import Cluster, fail, succeed
 from tests.operators.tasks import DOCUMENT, arguments_of, operator
 from tests.task import TaskInstance, build_context, create_cleared_try, run
+
+if TYPE_CHECKING:
+    from airflow_provider_spark_operator.airflow_compat import RetryPolicy
 
 
 def build_document(**config: Any) -> dict[str, Any]:
@@ -200,10 +203,18 @@ async def run_out_of_memory_once(application: Application) -> None:
 
 
 @pytest.mark.needs_airflow("3.3")
-def test_next_try_has_more_memory_after_out_of_memory(cluster: Cluster, caplog: pytest.LogCaptureFixture) -> None:
+@pytest.mark.parametrize("chained", [False, True], ids=["alone", "in a chain of policies"])
+def test_next_try_has_more_memory_after_out_of_memory(
+    cluster: Cluster, caplog: pytest.LogCaptureFixture, chained: bool
+) -> None:
     caplog.set_level(logging.INFO)
     cluster.script = run_out_of_memory_once
-    policy, store, first = SparkRetryPolicy(memory_growth=4, memory_limit="2g"), Store(), TaskInstance()
+    policy: RetryPolicy = SparkRetryPolicy(memory_growth=4, memory_limit="2g")
+    if chained:
+        from airflow.providers.common.compat.sdk import ChainRetryPolicy
+
+        policy = ChainRetryPolicy([policy])
+    store, first = Store(), TaskInstance()
     with pytest.raises(SparkApplicationFailed) as caught:
         run(operator(retry_policy=policy), first)
     assert caught.value.out_of_memory == ("executor",)

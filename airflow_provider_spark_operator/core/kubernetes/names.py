@@ -70,6 +70,7 @@ ANNOTATION_DAG_ID = "airflow.spark-operator/dag-id"
 ANNOTATION_TASK_ID = "airflow.spark-operator/task-id"
 ANNOTATION_RUN_ID = "airflow.spark-operator/run-id"
 ANNOTATION_MAP_INDEX = "airflow.spark-operator/map-index"
+ANNOTATION_LOOP_INDEX = "airflow.spark-operator/loop-index"
 ANNOTATION_TRY_NUMBER = "airflow.spark-operator/try-number"
 ANNOTATION_TASK_INSTANCE_ID = "airflow.spark-operator/task-instance-id"
 # Airflow's state when the try submitted or adopted the application. A clear changes both annotations, a retry neither.
@@ -125,12 +126,13 @@ def can_label(name: str) -> bool:
     return len(name) <= LONGEST_LABEL_VALUE
 
 
-def compute_task_identity(dag_id: str, task_id: str, run_id: str, map_index: int) -> str:
+def compute_task_identity(dag_id: str, task_id: str, run_id: str, map_index: int, loop_index: int | None = None) -> str:
     """Compute the label value that connects an application to a task instance of Airflow: 40 hexadecimal digits.
 
-    The value is a hash because a run ID (`scheduled__2026-01-01T00:00:00+00:00`) is not a valid label value.
+    The value is a hash because a run ID (`scheduled__2026-01-01T00:00:00+00:00`) is not a valid label value. Outside of
+    loops, the value is that of earlier releases.
     """
-    parts = (dag_id, task_id, run_id, str(map_index))
+    parts = (dag_id, task_id, run_id, str(map_index), *(() if loop_index is None else (str(loop_index),)))
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:40]
 
 

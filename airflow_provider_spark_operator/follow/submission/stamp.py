@@ -8,6 +8,7 @@ from typing import Any, Final, Self
 from ...core.kubernetes.identity import APPLICATION_IDENTITY, CLUSTER_IDENTITY
 from ...core.kubernetes.names import (
     ANNOTATION_DAG_ID,
+    ANNOTATION_LOOP_INDEX,
     ANNOTATION_MAP_INDEX,
     ANNOTATION_MAX_TRIES,
     ANNOTATION_RUN_ID,
@@ -24,8 +25,8 @@ from ...core.kubernetes.names import (
 class TaskStamp:
     """The task instance of Airflow that submits, in one of its tries.
 
-    DAG, task, run and map index are the identity, which all tries of the task share. `task_instance_id` is new in
-    every try and decides which try can delete the application.
+    DAG, task, run, map index and loop index are the identity, which all tries of the task share. `task_instance_id` is
+    new in every try and decides which try can delete the application.
 
     Attributes:
         dag_id: The id of the DAG.
@@ -40,6 +41,7 @@ class TaskStamp:
             None where it is unknown.
         logical_date: The logical date of the run in ISO format. Airflow uses it to look up the current try of a
             task. None if the run has no logical date.
+        loop_index: The number of the iteration, from 0, for a task in a loop (Airflow 3.4). None outside of loops.
     """
 
     dag_id: str
@@ -51,6 +53,7 @@ class TaskStamp:
     max_tries: int | None = None
     trace_parent: str | None = None
     logical_date: str | None = None
+    loop_index: int | None = None
 
     @classmethod
     def from_arguments(cls, stored: Mapping[str, Any]) -> Self:
@@ -76,7 +79,7 @@ class TaskStamp:
     @property
     def identity(self) -> str:
         """The label value that all tries of this task share."""
-        return compute_task_identity(self.dag_id, self.task_id, self.run_id, self.map_index)
+        return compute_task_identity(self.dag_id, self.task_id, self.run_id, self.map_index, self.loop_index)
 
     @property
     def selector(self) -> str:
@@ -94,6 +97,7 @@ class TaskStamp:
             ANNOTATION_TASK_ID: self.task_id,
             ANNOTATION_RUN_ID: self.run_id,
             ANNOTATION_MAP_INDEX: str(self.map_index),
+            **({} if self.loop_index is None else {ANNOTATION_LOOP_INDEX: str(self.loop_index)}),
             **self.build_try_annotations(),
         }
 
@@ -177,8 +181,9 @@ def owner_of(document: Mapping[str, Any]) -> str:
     if LABEL_TASK not in labels_of(document):
         return NO_TASK
     dag, task, run = (notes.get(key, "?") for key in (ANNOTATION_DAG_ID, ANNOTATION_TASK_ID, ANNOTATION_RUN_ID))
-    mapped = notes.get(ANNOTATION_MAP_INDEX, "-1")
-    return f"task {task} of DAG {dag}, run {run}" + (f", map index {mapped}" if mapped != "-1" else "")
+    indexes = (("map index", ANNOTATION_MAP_INDEX), ("loop index", ANNOTATION_LOOP_INDEX))
+    places = [f", {words} {notes[key]}" for words, key in indexes if notes.get(key, "-1") != "-1"]
+    return f"task {task} of DAG {dag}, run {run}{''.join(places)}"
 
 
 def labels_of(document: Mapping[str, Any]) -> Mapping[str, str]:

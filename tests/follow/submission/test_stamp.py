@@ -31,10 +31,23 @@ def test_every_name_is_valid_in_kubernetes(dag: str, task: str, attempt: int) ->
     assert validate_application(build_document(name)) == []
 
 
-def test_names_of_mapped_tasks_and_tries_differ() -> None:
+def test_names_of_mapped_tasks_tries_and_iterations_differ() -> None:
     base = build_stamp()
-    variants = [base, replace(base, map_index=0), replace(base, run_id="other"), replace(base, try_number=2)]
-    assert len({one.build_default_name() for one in variants}) == 4
+    changes: tuple[dict[str, Any], ...] = (
+        {},
+        {"map_index": 0},
+        {"run_id": "other"},
+        {"try_number": 2},
+        {"loop_index": 0},
+        {"loop_index": 1},
+    )
+    assert len({replace(base, **change).build_default_name() for change in changes}) == len(changes)
+
+
+def test_owner_is_described_with_its_place_in_a_loop() -> None:
+    stamp = replace(build_stamp(), map_index=2, loop_index=0)
+    document = {"metadata": {"labels": stamp.build_labels(), "annotations": stamp.build_annotations()}}
+    assert owner_of(document).endswith(", map index 2, loop index 0")
 
 
 def test_all_tries_of_a_task_share_a_label_and_only_one_is_the_owner() -> None:
