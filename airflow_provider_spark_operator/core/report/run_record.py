@@ -231,6 +231,7 @@ def _build_totals(timeline: Timeline, totals: Totals, unread: Collection[str], p
         {
             "seconds": _count_seconds(totals.duration),
             "waitingSeconds": _count_seconds(totals.waiting),
+            "waitingShare": _round_share(totals.waiting_share),
             "executors": {str(state): number for state, number in totals.executors.items()},
             "executorsAtOnce": max((number for _, number in timeline.counts), default=None),
             "requested": numbers,
@@ -254,7 +255,12 @@ def _build_usage(usage: Usage) -> JsonObject:
         "coreHours": round_amount(usage.core_hours),
         "gibHours": round_amount(usage.gib_hours),
         "pods": usage.pods,
+        **drop_unknown({"waitingShare": _round_share(usage.waiting_share)}),
     }
+
+
+def _round_share(share: Decimal | None) -> float | None:
+    return None if share is None else round(float(share), 4)
 
 
 def _count_seconds(duration: timedelta | None) -> float | None:

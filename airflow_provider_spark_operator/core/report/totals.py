@@ -31,6 +31,8 @@ class Usage:
             has not been assigned to a node needs nothing and is not among them.
         cost: The cost of the counted pods. 0 without prices.
         unpriced: The number of counted pods that match no price, or of which too little is known to choose one.
+        waiting_share: The part of the core-hours before the containers started. It concerns the counted pods whose
+            assignment to a node is known; None if there are none.
     """
 
     core_hours: Decimal
@@ -39,6 +41,7 @@ class Usage:
     uncounted: int
     cost: Decimal = Decimal()
     unpriced: int = 0
+    waiting_share: Decimal | None = None
 
 
 @dataclass(frozen=True)
@@ -56,6 +59,13 @@ class Totals:
     waiting: timedelta | None
     usage: Mapping[str, Usage]
     executors: Mapping[ExecutorState, int]
+
+    @property
+    def waiting_share(self) -> Decimal | None:
+        """The part of the duration that the run waited. None if unknown."""
+        if self.waiting is None or not self.duration:
+            return None
+        return min(Decimal(1), Decimal(self.waiting / self.duration))
 
 
 def compute_totals(timeline: Timeline, prices: PriceTable | None = None) -> Totals:
@@ -89,13 +99,17 @@ def _measure_waiting(timeline: Timeline) -> timedelta | None:
 
 
 def _measure(spans: Iterable[PodSpan], timeline: Timeline, role: str, prices: PriceTable | None) -> Usage:
-    cores, memory, cost, counted, uncounted, unpriced = Decimal(), Decimal(), Decimal(), 0, 0, 0
+    cores, memory, cost, unstarted, assigned = (Decimal() for _ in range(5))
+    counted, uncounted, unpriced = 0, 0, 0
     for span in spans:
         begin, end = span.scheduled or span.begin, find_end(span, timeline)
         requested = span.requested or timeline.requests.get(role)
         if begin and end and requested:
             hours = _count_hours(begin, end)
             core_hours = max(requested.cores, Decimal()) * hours
+            if span.scheduled and hours:
+                assigned += core_hours
+                unstarted += core_hours * min(Decimal(1), _count_hours(begin, span.begin or end) / hours)
             gib_hours = max(requested.memory, Decimal()) / _GIB * hours
             price = prices.find(span) if prices else None
             cost += price.core_hour * core_hours + price.gib_hour * gib_hours if price else Decimal()
@@ -103,7 +117,7 @@ def _measure(spans: Iterable[PodSpan], timeline: Timeline, role: str, prices: Pr
             cores, memory, counted = cores + core_hours, memory + gib_hours, counted + 1
         elif begin or span.state is not ExecutorState.PENDING:
             uncounted += 1
-    return Usage(cores, memory, counted, uncounted, cost, unpriced)
+    return Usage(cores, memory, counted, uncounted, cost, unpriced, unstarted / assigned if assigned else None)
 
 
 def find_end(span: PodSpan, timeline: Timeline) -> datetime | None:

@@ -102,16 +102,19 @@ def test_core_hours_of_two_attempts_with_a_failed_executor_equal_those_by_hand()
     # Each pod occupies its node from two seconds before its start.
     drivers = (1802 + 3602) / 3600
     assert record["totals"]["requested"] == {
-        "driver": {"coreHours": round(drivers, 6), "gibHours": round(drivers * 1.375, 6), "pods": 2},
+        "driver": {"coreHours": round(drivers, 6), "gibHours": round(drivers * 1.375, 6), "pods": 2}
+        | {"waitingShare": round(4 / (1802 + 3602), 4)},
         "executor": {
             "coreHours": round((4 * 1794 + 4 * 1800 + 2 * 3588) / 3600, 6),
             "gibHours": round((9 * 1794 + 9 * 1800 + 4.5 * 3588) / 3600, 6),
             "pods": 3,
+            "waitingShare": round((4 + 4 + 2) * 2 / (4 * 1794 + 4 * 1800 + 2 * 3588), 4),
         },
     }
     assert record["totals"]["executors"] == {"Ended": 2, "Failed": 1}
     assert record["totals"]["seconds"] == 5421
     assert record["totals"]["waitingSeconds"] == 7 + 17, "until each attempt ran"
+    assert record["totals"]["waitingShare"] == round(24 / 5421, 4)
     assert [attempt["driver"]["name"] for attempt in record["attempts"]] == ["d0", "d1"]
     assert record["executors"][1] == {
         "name": "b-exec-1",
@@ -157,6 +160,14 @@ def test_record_names_what_could_not_be_read_and_does_not_count_it_as_zero() -> 
     ]
     assert set(record["totals"]["requested"]) == {"driver"}
     assert "executors" not in record
+
+
+def test_executor_that_never_started_waited_all_the_time() -> None:
+    pod = build_sized_pod("pi-exec-1", cores="1", memory="1Gi", started=10, ended=40)
+    pod["status"]["containerStatuses"][0]["state"] = {"waiting": {"reason": "ImagePullBackOff"}}
+    pod["status"]["phase"] = "Pending"
+    record = check(build_timeline(build_application(*STARTED), at(60), all_pods=[pod]))
+    assert record["totals"]["requested"]["executor"]["waitingShare"] == 1
 
 
 def test_live_run_without_executors_requested_nothing_for_them_yet() -> None:

@@ -33,8 +33,7 @@ async function look(one) {
   const state = await readState(one); // first, because the task stores its final record before it ends
   const record = await readRecord(one).catch(ignore(404));
   if (record === undefined) return explainMissing(state);
-  const text = findProblem(record);
-  if (text) return { text };
+  if (findProblem(record)) return { text: findProblem(record) };
   const links = await readLinks(one).catch(() => []); // the record is worth more than the links
   if (!record.live) return { content: build(record, links, one) };
   if (state === undefined || ACTIVE.includes(state)) return { content: build(record, links, one), pause: LIVE };
@@ -140,13 +139,14 @@ const buildWaits = ({ waits, live }, { end: now }) => listTexts(waits, ({ kind, 
     `${WAITED[kind] ?? kind}. `, make("span", { class: "note" }, text));
 });
 
-function buildTotals({ totals: { waitingSeconds, executors, executorsAtOnce, requested, cost } }) {
+const formatShare = (share, when) => (share > 0 ? `, ${Number((share * 100).toFixed(1))} % ${when}` : "");
+function buildTotals({ totals: { waitingSeconds, waitingShare, executors, executorsAtOnce, requested, cost } }) {
   const facts = [
-    ["Waiting", waitingSeconds >= 0 && formatDuration(waitingSeconds * 1000)],
+    ["Waiting", waitingSeconds >= 0 && formatDuration(waitingSeconds * 1000) + formatShare(waitingShare, "of the run")],
     ["Executors", Object.entries(executors ?? {}).map(([state, number]) => `${number} ${state}`).join(", ")],
     ["Executors at once", executorsAtOnce],
-    ...Object.entries(requested ?? {}).map(([role, usage]) => [`Requested by ${role === "driver" ? "the driver" :
-      "executors"}`, `${usage.coreHours} core-hours, ${usage.gibHours} GiB-hours`]),
+    ...Object.entries(requested ?? {}).map(([role, { coreHours, gibHours, waitingShare }]) => [`Requested by ${role}s`,
+      `${coreHours} core-hours${formatShare(waitingShare, "before the containers started")}; ${gibHours} GiB-hours`]),
     ["Cost", cost && `${cost.amount} ${cost.currency ?? ""}`],
   ].filter(([, value]) => value || value === 0);
   return make("dl", {}, facts.map(([name, value]) => [make("dt", {}, name), make("dd", {}, value)]));
