@@ -73,6 +73,13 @@ class SparkSchedulingFailed(SparkApplicationError):
     """The driver could not be created, or no node had room for it."""
 
 
+class SparkBudgetExceeded(SparkApplicationError):
+    """The application used more than `max_core_hours` or `max_cost`, and the task ended it.
+
+    A retry would use as much again, so `retry_worthy` is False. Without a retry policy, the task is not retried.
+    """
+
+
 class SparkApplicationDeleted(SparkApplicationError):
     """A user or another program deleted the application before it ended."""
 
@@ -102,6 +109,7 @@ _BY_FAILURE_KIND: dict[str, type[SparkApplicationError]] = {
     "application": SparkApplicationFailed,
     "infrastructure": SparkInfrastructureFailed,
     "scheduling": SparkSchedulingFailed,
+    "budget": SparkBudgetExceeded,
 }
 
 
@@ -129,6 +137,18 @@ def build_cluster_deletion(sentence: str, *, policy: object | None) -> SparkClus
         policy: See `build_deletion`.
     """
     return SparkClusterDeleted(sentence) if policy is not None else SparkClusterDeletedByUser(_describe_final(sentence))
+
+
+def build_budget_failure(sentence: str, reason: str, *, policy: object | None) -> SparkApplicationError:
+    """Return the exception for an application that its task ended because of its budget.
+
+    Args:
+        sentence: The message, with the figures and what to do.
+        reason: A constant of `core.states.reasons`.
+        policy: See `build_deletion`.
+    """
+    error = build_failure("budget", sentence, reason=reason, retry_worthy=False)
+    return error if policy is not None else rule_out_retry(error, None)
 
 
 def build_failure(

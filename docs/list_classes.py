@@ -65,6 +65,7 @@ CHAPTERS: Final[Sequence[tuple[str, Sequence[tuple[str, Sequence[str]]]]]] = (
                     "SparkApplicationFailed",
                     "SparkInfrastructureFailed",
                     "SparkSchedulingFailed",
+                    "SparkBudgetExceeded",
                     "SparkApplicationDeleted",
                     "SparkApplicationDeletedByUser",
                     "SparkClusterDeleted",

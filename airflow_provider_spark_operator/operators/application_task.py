@@ -8,6 +8,7 @@ from airflow.sdk import Context
 from airflow.triggers.base import BaseTrigger
 
 from ..airflow_compat import AirflowFailException, RetryPolicy
+from ..core.parameters.arguments import OnBudgetExceeded
 from ..links.target import LinkTarget
 
 
@@ -68,3 +69,17 @@ class ApplicationTask(ResourceTask, Protocol):
     download_from: str | None
     retries: int | None
     outlets: list[Any]
+    max_core_hours: float | None
+    max_cost: float | None
+    on_budget_exceeded: str
+
+
+def build_budget(task: ApplicationTask) -> dict[str, Any] | None:
+    """Return the budget of a task as plain values, for its trigger. None if the task has no budget."""
+    if task.max_core_hours is None and task.max_cost is None:
+        return None
+    return {
+        "max_core_hours": task.max_core_hours,
+        "max_cost": task.max_cost,
+        "ends_application": task.on_budget_exceeded == OnBudgetExceeded.FAIL,
+    }

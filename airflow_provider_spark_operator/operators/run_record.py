@@ -11,6 +11,7 @@ from ..airflow_version import INSTALLED
 from ..core.kubernetes.json_object import JsonObject
 from ..core.kubernetes.pods import list_objects
 from ..core.report.recording import MAX_TRIES, add_tries, close_record, summarize_try
+from ..core.verdict.verdict import FailureKind
 from ..links.url import push_xcoms
 from ..triggers.run_record import XCOM_KEY
 
@@ -19,18 +20,21 @@ logger = logging.getLogger(__name__)
 _STORE_KEY = "spark_run_tries"
 
 
-def store_final_record(context: Context, record: Mapping[str, Any] | None, failure: str | None) -> None:
+def store_final_record(
+    context: Context, record: Mapping[str, Any] | None, failure: str | None, kind: FailureKind | None = None
+) -> None:
     """Store the record of a run at the end of a try. A problem is only logged.
 
     Args:
         context: The context of the task.
         record: The record. If None, the one that the task has stored while the application ran.
         failure: Why the try fails, if the outcome of the application is not known. None if the record shows it.
+        kind: The kind of the failure, if the task has ended the application for this reason.
     """
     record = record or _read_stored(context)
     if record is None:
         return
-    final = dict(record) if failure is None else close_record(record, failure)
+    final = dict(record) if failure is None else close_record(record, failure, kind)
     push_xcoms({XCOM_KEY: _add_earlier_tries(final, context)}, context["ti"])
 
 

@@ -26,7 +26,9 @@ from ..core.parameters.arguments import (
     DEFAULT_CONNECTION_ID,
     RESTARTS_BY_CLUSTER,
     IfExists,
+    OnBudgetExceeded,
     check_booleans,
+    check_budget,
     check_connection_id,
     check_log_level,
 )
@@ -197,6 +199,13 @@ class SparkApplicationOperator(BaseOperator):
         if_exists: What to do if an application of another run of the same task has the same name. "replace_ended" (the
             default): if that application has ended, the task deletes it and waits until it no longer exists; otherwise,
             the task fails. "fail": the task always fails. Applications of other owners are never deleted.
+        max_core_hours: Core-hours that the application may request with all its attempts, for example 100. At 80 % of
+            this limit, and above it, the task log has a warning. If None, there is no limit.
+        max_cost: Cost of the application, in the currency of `[spark_operator] prices` in Airflow's configuration, for
+            example 12.5. The task fails before the submission if no prices are configured. If None, there is no limit.
+        on_budget_exceeded: What to do if the application has used more than `max_core_hours` or `max_cost`. "warn" (the
+            default): the application continues. "fail": the task deletes the application and fails with
+            `SparkBudgetExceeded`, without a retry.
         retry_policy: Policy that decides after a failure whether the task is retried, for example `SparkRetryPolicy()`.
             If None, `retries` alone decides.
         **kwargs: Arguments that Airflow accepts for all operators, for example `task_id`, `retries` and `pool`.
@@ -286,6 +295,9 @@ class SparkApplicationOperator(BaseOperator):
     keep_failed_driver: timedelta | float | None = None
     ttl: timedelta | float | None = None
     keep_driver: timedelta | float | None = None
+    max_core_hours: float | None = None
+    max_cost: float | None = None
+    on_budget_exceeded: str = OnBudgetExceeded.WARN.value
     restarts: str | None = None
     retry_policy: RetryPolicy | None = None
     link_target: "LinkTarget | None" = None
@@ -356,6 +368,9 @@ class SparkApplicationOperator(BaseOperator):
         openlineage_inject_transport_info: bool = _INJECT_TRANSPORT,
         start_from_trigger: bool = False,
         if_exists: str = IfExists.REPLACE_ENDED.value,
+        max_core_hours: float | None = None,
+        max_cost: float | None = None,
+        on_budget_exceeded: str = OnBudgetExceeded.WARN.value,
         retry_policy: RetryPolicy | None = None,
         **kwargs: Any,
     ) -> None:
@@ -387,6 +402,7 @@ class SparkApplicationOperator(BaseOperator):
                 setattr(self, argument, value)
         checks.check_if_exists(if_exists)
         check_log_level(driver_log_level)
+        check_budget(max_core_hours, max_cost, on_budget_exceeded, wait_for_completion=wait_for_completion)
         known = checks.select_known_parameters({name: values[name] for name in PARAMETERS})
         problems = [find_ttl_problem(ttl), find_retention_problem("keep_driver", keep_driver)]
         problems.append(find_retention_problem("keep_failed_driver", keep_failed_driver))

@@ -20,6 +20,7 @@ from ..core.kubernetes.json_object import JsonObject
 from ..core.kubernetes.problems import InvalidResource
 from ..core.parameters.arguments import RESTARTS_BY_CLUSTER
 from ..core.parameters.parameters import Parameters
+from ..core.verdict.verdict import FailureKind
 from ..exceptions import SparkApplicationError, SparkApplicationTimedOut
 from ..follow.submission.composition import Composition
 from ..follow.submission.document import read_document
@@ -34,10 +35,19 @@ from ..links.spark_view import push_view_link
 from ..links.url import push_links, push_xcoms
 from ..triggers.event import ApplicationEvent, EventKind
 from ..triggers.lifecycle import DEFERRAL_SLACK
+from ..triggers.run_record import require_prices
 from ..triggers.spark_application import SparkApplicationTrigger
 from . import lost_failure, requests, results, run_record, tries
-from .application_task import ApplicationTask
-from .kill import TRIGGER_FAILED, TaskTry, begin_try, cancel_timed_out, give_up, is_deferral_of_earlier_try
+from .application_task import ApplicationTask, build_budget
+from .kill import (
+    TRIGGER_FAILED,
+    TaskTry,
+    begin_try,
+    cancel_timed_out,
+    end_over_budget,
+    give_up,
+    is_deferral_of_earlier_try,
+)
 from .retries import is_retried
 from .source import list_folders
 
@@ -150,6 +160,7 @@ class ApplicationRun:
 
     def _execute(self) -> Any:
         task = self._task
+        require_prices(task.max_cost)
         deadline = datetime.now(UTC) + task.execution_timeout if task.execution_timeout else None
         document = self._read_document()
         task_try = self._begin_try(document["metadata"].get("namespace"), document.get("apiVersion"))
@@ -294,6 +305,7 @@ class ApplicationRun:
             driver_log=self._task.get_logs and (self._task.driver_log_level or True),
             secret_places=requests.find_secret_places(submission, composed),
             record=self._task.do_xcom_push,
+            budget=build_budget(self._task),
         )
 
     def _conclude(self, task_try: TaskTry, event: ApplicationEvent) -> Any:
@@ -305,6 +317,10 @@ class ApplicationRun:
         )
         if event.kind is EventKind.TIMED_OUT:
             raise self._record(event.record, self._cancel_timed_out(task_try, event.sentence))
+        if event.kind is EventKind.OVER_BUDGET:
+            limits = [name for name in ("max_core_hours", "max_cost") if getattr(task, name) is not None]
+            failure = end_over_budget(task_try, event.sentence, limits, task.retry_policy)
+            raise self._record(event.record, failure, FailureKind.BUDGET)
         if event.kind is EventKind.LOST:
             raise self._record(event.record, self._give_up(task_try, event.sentence))
         if event.kind is EventKind.ENDED:
@@ -333,10 +349,10 @@ class ApplicationRun:
     def _is_retried(self, error: BaseException) -> bool:
         return is_retried(error, self._task.retry_policy, self._context)
 
-    def _record(self, record: Mapping[str, Any] | None, error: _Error) -> _Error:
+    def _record(self, record: Mapping[str, Any] | None, error: _Error, kind: FailureKind | None = None) -> _Error:
         """Store the record of the run, and return the failure. None if the record shows the end of the application."""
         if self._task.do_xcom_push:
-            run_record.store_final_record(self._context, record, None if error is None else str(error))
+            run_record.store_final_record(self._context, record, None if error is None else str(error), kind)
         return error
 
     def _push(self, **values: object) -> None:

@@ -16,7 +16,7 @@ from ..core.parameters.parameters import NAMES, STRUCTURED, Parameters, select_n
 from ..core.parameters.pending import is_template
 from ..follow.submission.document import parse_manifest
 from ..retry_policy import find_spark_policy
-from .application_task import ApplicationTask
+from .application_task import ApplicationTask, build_budget
 from .checks import reject_if_invalid
 
 # Parameters whose items are read at DAG parse time.
@@ -91,6 +91,7 @@ def build_start_arguments(task: ApplicationTask, parameters: Parameters) -> Star
             "driver_log": task.get_logs and (task.driver_log_level or True),
             "if_exists": task.if_exists,
             "record": task.do_xcom_push,
+            "budget": build_budget(task),
         },
     )
 

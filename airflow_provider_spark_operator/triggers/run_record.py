@@ -7,7 +7,7 @@ from functools import cache, lru_cache, partial
 from airflow.sdk.execution_time import task_runner
 from asgiref.sync import sync_to_async
 
-from ..airflow_compat import conf
+from ..airflow_compat import AirflowFailException, conf
 from ..core.report.prices import InvalidPrices, PriceTable, parse_prices
 from ..follow.recording.recorder import Build, Store
 from ..follow.submission.stamp import TaskStamp
@@ -29,6 +29,27 @@ def build_store(stamp: TaskStamp) -> Store:
         await sync_to_async(write, thread_sensitive=False, executor=_create_pool())()
 
     return store
+
+
+async def discard(build: Build) -> None:
+    """Store nothing: the record is only needed while the application runs."""
+
+
+def require_prices(max_cost: float | None) -> None:
+    """Reject a budget for the cost if there are no prices.
+
+    Args:
+        max_cost: The parameter of the task. None if the task does not limit the cost.
+
+    Raises:
+        AirflowFailException: Airflow's configuration contains no valid price table.
+    """
+    text = conf.get(SECTION, "prices", fallback="") or ""
+    prices, problem = _parse(text) if text else (None, "it is not set")
+    if max_cost is not None and prices is None:
+        raise AirflowFailException(
+            f"could not limit the cost to max_cost: [{SECTION}] prices: {problem}. Set valid prices, or remove max_cost"
+        )
 
 
 def read_prices(log: logging.Logger) -> PriceTable | None:

@@ -43,6 +43,8 @@ class SparkApplicationTrigger(BaseTrigger):
             masks the values at these places in the log of the task and in the event.
         record: Whether to store the record of the run as the XCom `spark_run` of the task that `stamp` describes. The
             default is False.
+        budget: The budget, with the members `max_core_hours`, `max_cost` and `ends_application`, as the operators of
+            this package write it. If None, the use is not limited.
         version: Version of the format of these arguments. Leave it out.
         **later: Arguments that a later release added. They are ignored.
     """
@@ -61,6 +63,7 @@ class SparkApplicationTrigger(BaseTrigger):
         connection_required: bool = False,
         secret_places: Sequence[Any] = (),
         record: bool = False,
+        budget: Mapping[str, Any] | None = None,
         version: int = FORMAT_VERSION,
         **later: Any,
     ) -> None:
@@ -77,6 +80,7 @@ class SparkApplicationTrigger(BaseTrigger):
         self.connection_required = connection_required
         self.secret_places = list(secret_places)
         self.record = record
+        self.budget = dict(budget) if budget else None
         self.version = version
         self._lifecycle = Lifecycle(self, later)
 
@@ -132,6 +136,7 @@ class SparkApplicationTrigger(BaseTrigger):
             driver_log=self.driver_log,
             secret_places=self.secret_places,
             record=self.record,
+            budget=self.budget,
         )
 
 

@@ -5,7 +5,8 @@ DAG files do not import this module: it loads the Kubernetes client.
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -16,6 +17,7 @@ from ..airflow_compat import AirflowException
 from ..core.dialects.dialect import read_progress
 from ..core.kubernetes.json_object import JsonObject
 from ..core.log.secret_values import SecretPlace
+from ..core.report.budget import Budget
 from ..follow.access.errors import ApplicationDeleted
 from ..follow.access.outage_tolerance import retry
 from ..follow.access.reference import ApplicationReference, resource_of
@@ -23,6 +25,7 @@ from ..follow.access.versions import choose_served_version
 from ..follow.logs.logs import LogPosition
 from ..follow.narration.narrator import Narration
 from ..follow.narration.obstacles import WaitState
+from ..follow.recording.budget import BudgetCheck
 from ..follow.recording.recorder import RunRecorder
 from ..follow.submission.cancel import CancelOutcome, cancel, cancel_run, describe_outcome
 from ..follow.submission.stamp import TaskStamp, owner_of
@@ -50,7 +53,7 @@ from .links import ShowLinks, build_link_storage
 from .outage_memory import remember_outages
 from .outcome import build_event
 from .resource_secrets import ResourceSecrets
-from .run_record import build_store, read_prices
+from .run_record import build_store, discard, read_prices
 from .task_instance import Fate, read_fate
 
 logger = logging.getLogger(__name__)
@@ -69,6 +72,7 @@ def build_application_watch(
     driver_log: bool | str,
     secret_places: Sequence[SecretPlace],
     record: bool,
+    budget: Mapping[str, Any] | None,
 ) -> "ApplicationWatch":
     """Return the wait that the stored arguments of a `SparkApplicationTrigger` describe."""
     return ApplicationWatch(
@@ -80,6 +84,7 @@ def build_application_watch(
         driver_log=driver_log,
         secrets=ResourceSecrets(secret_places),
         is_recorded=record,
+        budget=Budget.from_arguments(budget) if budget else None,
     )
 
 
@@ -119,6 +124,7 @@ class ApplicationWatch:
         situation: The state of the application and what it waits for, as far as they are known.
         secrets: The secrets of the application, which are masked in the log of the task and in the event.
         is_recorded: Whether the record of the run is stored as an XCom of the task.
+        budget: What the application may use. None if its use is not limited.
     """
 
     reference: ApplicationReference
@@ -130,16 +136,24 @@ class ApplicationWatch:
     situation: WaitState = field(default_factory=WaitState)
     secrets: ResourceSecrets = field(default_factory=ResourceSecrets)
     is_recorded: bool = False
+    budget: Budget | None = None
 
     @cached_property
     def recorder(self) -> RunRecorder | None:
-        """Keeps the record of the run. None if it is not recorded."""
-        if self.stamp is None or not self.is_recorded:
+        """Keeps the record of the run. None if it is neither recorded nor needed for a budget."""
+        if self.stamp is None or not (self.is_recorded or self.budget):
             return None
-        hide = self.secrets.hide if self.secrets.exist else None
-        return RunRecorder(
-            self.reference, build_store(self.stamp), hide, lambda: self.situation.cause, read_prices(logger)
-        )
+        hide, prices = self.secrets.hide if self.secrets.exist else None, read_prices(logger)
+        if self.budget is not None and self.budget.max_cost is not None and prices is None:
+            logger.warning("max_cost is not checked: the configuration of this process contains no valid prices")
+        store = build_store(self.stamp) if self.is_recorded else discard
+        return RunRecorder(self.reference, store, hide, lambda: self.situation.cause, prices)
+
+    @cached_property
+    def _budget_check(self) -> BudgetCheck | None:
+        if self.budget is None or self.recorder is None:
+            return None
+        return BudgetCheck(self.budget, self.recorder, self._warn_of_budget)
 
     async def run(self) -> ApplicationEvent:
         """Read the connection and wait."""
@@ -165,7 +179,7 @@ class ApplicationWatch:
         narration = Narration(sink, driver_log, self.situation, recorder=self.recorder)
         try:
             event = self.secrets.redact(await self._wait(access, narration))
-            return replace(event, record=await self.recorder.close()) if self.recorder else event
+            return await self._add_record(event)
         finally:
             if self.recorder is not None:
                 await self.recorder.stop()
@@ -176,6 +190,7 @@ class ApplicationWatch:
             async with (
                 asyncio.timeout(compute_seconds_until(self.deadline)) as limit,
                 share_hub(access, waiting_for=subject) as hub,
+                self._limit_use(limit),
             ):
                 reference = await self._choose_reference(hub)
                 await self.secrets.learn(hub, reference)
@@ -224,7 +239,36 @@ class ApplicationWatch:
         except (KubeError, ConfigurationError, TimeoutError) as error:
             cause = describe_error(error, LAST_READ_SECONDS)
             logger.warning("could not read %s again: %s", self.reference, cause)
-        return build_event(ended) if ended else self._build_event(EventKind.TIMED_OUT, self.timeout_sentence)
+        if ended is not None:
+            return build_event(ended)
+        if self._budget_check is not None and self._budget_check.exceeded is not None:
+            sentence = f"{self.reference} exceeded its budget: it has used {self._budget_check.exceeded}"
+            return self._build_event(EventKind.OVER_BUDGET, sentence)
+        return self._build_event(EventKind.TIMED_OUT, self.timeout_sentence)
+
+    @asynccontextmanager
+    async def _limit_use(self, limit: asyncio.Timeout) -> AsyncIterator[None]:
+        """End the wait of the block, as its deadline does, if the application exceeds its budget."""
+        if self._budget_check is None:
+            yield
+            return
+        checking = asyncio.create_task(self._budget_check.follow(lambda: limit.reschedule(0)))
+        try:
+            yield
+        finally:
+            checking.cancel()
+            await asyncio.gather(checking, return_exceptions=True)
+
+    def _warn_of_budget(self, figures: str) -> None:
+        logger.warning("%s has used %s", self.reference, figures)
+
+    async def _add_record(self, event: ApplicationEvent) -> ApplicationEvent:
+        if self.recorder is None:
+            return event
+        record = await self.recorder.close()
+        if self._budget_check is not None:
+            self._budget_check.conclude(record)
+        return replace(event, record=record) if self.is_recorded else event
 
     async def _find_successor(self, access: ClusterAccess) -> str | None:
         """Return the other run of the task that replaced the application; None if there is none or it is unknown."""

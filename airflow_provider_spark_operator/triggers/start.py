@@ -8,6 +8,7 @@ from airflow.sdk import Context
 from airflow.triggers.base import BaseTrigger, TriggerEvent
 
 from ..core.parameters.pending import with_placeholders
+from ..core.report.budget import Budget
 from .lifecycle import FORMAT_VERSION, Lifecycle
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ class SparkApplicationStartTrigger(BaseTrigger):
         if_exists: What to do if an application of another run of the task has the same name: "replace_ended" (the
             default) or "fail". See `SparkApplicationOperator`.
         record: Whether to store the record of the run as the XCom `spark_run` of the task. The default is False.
+        budget: The budget, see `SparkApplicationTrigger`.
         version: Version of the format of these arguments. Leave it out.
         **later: Arguments that a later release added. They are ignored.
     """
@@ -50,6 +52,7 @@ class SparkApplicationStartTrigger(BaseTrigger):
         driver_log: bool | str = True,
         if_exists: str = "replace_ended",
         record: bool = False,
+        budget: Mapping[str, Any] | None = None,
         version: int = FORMAT_VERSION,
         **later: Any,
     ) -> None:
@@ -62,6 +65,7 @@ class SparkApplicationStartTrigger(BaseTrigger):
         self.driver_log = driver_log
         self.if_exists = if_exists
         self.record = record
+        self.budget = dict(budget) if budget else None
         self.version = version
         self._lifecycle = Lifecycle(self, later)
 
@@ -102,5 +106,6 @@ class SparkApplicationStartTrigger(BaseTrigger):
             driver_log=self.driver_log,
             if_exists=self.if_exists,
             record=self.record,
+            budget=Budget.from_arguments(self.budget) if self.budget else None,
             task_instance=self.task_instance,  # type: ignore[arg-type]
         )

@@ -17,6 +17,7 @@ from asgiref.sync import sync_to_async
 from ..airflow_compat import AirflowException, AirflowFailException, mask_secrets
 from ..core.log.secret_values import find_secret_places
 from ..core.parameters.arguments import IfExists
+from ..core.report.budget import Budget
 from ..exceptions import SparkApplicationError
 from ..follow.access.reference import ApplicationReference, resource_of
 from ..follow.submission.cancel import CancelOutcome, cancel_try
@@ -30,6 +31,7 @@ from ..kube.connection import ClusterAccess
 from .event import ApplicationEvent, EventKind
 from .kill import delete_if_killed
 from .resource_secrets import ResourceSecrets
+from .run_record import require_prices
 from .shared_access import share_access
 from .spark_application_runtime import ApplicationWatch
 from .task_instance import is_deferred
@@ -53,6 +55,7 @@ class SubmissionWatch:
         driver_log: Whether the log of the driver is added to the log of the task, or the lowest level of Spark's lines.
         if_exists: A value of `core.parameters.arguments.IfExists`.
         record: Whether the record of the run is stored as an XCom of the task.
+        budget: What the application may use. None if its use is not limited.
         task_instance: The task instance.
     """
 
@@ -65,6 +68,7 @@ class SubmissionWatch:
         driver_log: bool | str,
         if_exists: str,
         record: bool,
+        budget: Budget | None,
         task_instance: RuntimeTaskInstanceProtocol,
     ) -> None:
         given = {key: value for key, value in {"name": name, "namespace": namespace}.items() if value}
@@ -76,6 +80,7 @@ class SubmissionWatch:
         self._driver_log = driver_log
         self._if_exists = if_exists
         self._record = record
+        self._budget = budget
         self._task_instance = task_instance
         self._submitting: asyncio.Task[Submission] | None = None
         self._is_sending = False
@@ -84,6 +89,7 @@ class SubmissionWatch:
         """Submit and wait. Whatever happens to the application or to the API becomes an event."""
         try:
             with fail_if_invalid("application"), translate_errors("submit the application"):
+                require_prices(self._budget.max_cost if self._budget else None)
                 access = await share_access(self._kubernetes_conn_id)
                 # A creation that was sent takes effect even if this trigger is cancelled: a kill has to wait for it.
                 # Before it is sent, a cancelled trigger abandons the submission.
@@ -107,6 +113,7 @@ class SubmissionWatch:
             driver_log=self._driver_log,
             secrets=secrets,
             is_recorded=self._record,
+            budget=self._budget,
         )
         return await watch.wait(access, resumable=True)
 

@@ -3,6 +3,7 @@
 DAG files run these checks each time they are parsed, so the checks are cheap.
 """
 
+import math
 from enum import StrEnum
 from typing import Final
 
@@ -33,6 +34,37 @@ class IfExists(StrEnum):
     """
     FAIL = "fail"
     """Fail."""
+
+
+class OnBudgetExceeded(StrEnum):
+    """The action of a task whose application has used more than its budget."""
+
+    WARN = "warn"
+    """Log a warning."""
+    FAIL = "fail"
+    """End the application, and fail."""
+
+
+def check_budget(
+    max_core_hours: object, max_cost: object, on_budget_exceeded: object, *, wait_for_completion: bool
+) -> None:
+    """Reject a budget that is not valid, or that no task checks.
+
+    Raises:
+        ValueError: An argument is not valid.
+    """
+    limits = {"max_core_hours": max_core_hours, "max_cost": max_cost}
+    given = {name: limit for name, limit in limits.items() if limit is not None}
+    for name, limit in given.items():
+        if isinstance(limit, bool) or not isinstance(limit, (int, float)) or not 0 < limit < math.inf:
+            raise ValueError(f"{name} must be a number greater than 0 or None, not {limit!r}")
+    actions = [action.value for action in OnBudgetExceeded]
+    if on_budget_exceeded not in actions:
+        raise ValueError(f"on_budget_exceeded must be {' or '.join(map(repr, actions))}, not {on_budget_exceeded!r}")
+    if given and not wait_for_completion:
+        raise ValueError(
+            f"{', '.join(given)}: has no effect with wait_for_completion=False. Set wait_for_completion=True"
+        )
 
 
 def advise_suffix(path: str) -> str:

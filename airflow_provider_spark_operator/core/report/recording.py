@@ -7,7 +7,8 @@ from typing import Final
 
 from ..kubernetes import pods
 from ..kubernetes.json_object import JsonObject, KubernetesObject
-from ..verdict.verdict import Outcome
+from ..states import reasons
+from ..verdict.verdict import FailureKind, Outcome
 from .record_values import cut_text, drop_unknown, fit
 from .run_record import LONGEST_TRIES, MAX_TEXT
 
@@ -77,14 +78,18 @@ def find_pause(failures: int) -> float:
     return min(WRITE_SECONDS * 2.0 ** min(failures - 1, 10), _LONGEST_PAUSE)
 
 
-def close_record(record: KubernetesObject, sentence: str) -> JsonObject:
-    """Return the record of a run that its task no longer follows, and whose outcome is not known.
+def close_record(record: KubernetesObject, sentence: str, kind: FailureKind | None = None) -> JsonObject:
+    """Return the record of a run that its task no longer follows.
 
     Args:
         record: The latest record.
         sentence: What happened.
+        kind: The kind of the failure, if the task has ended the application. None if the outcome is not known.
     """
-    verdict = {"outcome": str(Outcome.UNKNOWN), "sentence": cut_text(sentence, MAX_TEXT)}
+    outcome = Outcome.UNKNOWN if kind is None else Outcome.FAILED
+    verdict: JsonObject = {"outcome": str(outcome), "sentence": cut_text(sentence, MAX_TEXT)}
+    if kind is FailureKind.BUDGET:
+        verdict |= {"failureKind": str(kind), "reason": reasons.BUDGET_EXCEEDED, "retryWorthy": False}
     return {key: value for key, value in record.items() if key != "waiting"} | {"live": False, "verdict": verdict}
 
 

@@ -35,11 +35,12 @@ class Outcome(StrEnum):
 
 
 class FailureKind(StrEnum):
-    """The origin of a failure: the application, the infrastructure, or the scheduling of the application."""
+    """The origin of a failure: the application, the infrastructure, its scheduling, or the budget of its task."""
 
     APPLICATION = "application"
     INFRASTRUCTURE = "infrastructure"
     SCHEDULING = "scheduling"
+    BUDGET = "budget"
 
 
 @dataclass(frozen=True)
