@@ -14,12 +14,15 @@ from ...kube.connection import ClusterAccess
 from ...kube.errors import Forbidden, KubeError
 from ...kube.resources import ResourceType
 from ..base.cluster_client import run_with_client
-from ..base.errors import CommandError, advise_permissions, print_error, report_failures
+from ..base.errors import CommandError, advise_permissions, print_error, print_note, report_failures
 from ..base.exit_codes import ExitCode
 from ..base.object_names import require_applications
 from ..options.completers import complete_applications
 from ..options.declaration import Parameter
+from ..options.options import ResultFormat
 from ..options.task_filter import TaskFilter
+from ..output.output import print_resource
+from ..views.application_end import Wait, wait_and_report
 
 # Requests that run at the same time.
 _CONCURRENT = 8
@@ -38,6 +41,43 @@ ApplicationNames: TypeAlias = Annotated[
 def format_name(reference: ApplicationReference) -> str:
     """Return the name of an application as kubectl prints it: `sparkapplication.spark.apache.org/pi`."""
     return f"{reference.resource.kind.lower()}.{reference.resource.group}/{reference.name}"
+
+
+def print_accepted(body: JsonObject, output: ResultFormat, done: str) -> ExitCode:
+    """Print a manifest that the API server has checked.
+
+    Args:
+        body: The manifest.
+        output: The format. A text is printed as YAML.
+        done: What was not done, for example `created`.
+    """
+    print_resource(body, ResultFormat.YAML if output is ResultFormat.TEXT else output)
+    print_note(f"the API server accepts the application; nothing was {done}")
+    return ExitCode.SUCCESS
+
+
+async def report_submission(
+    client: KubeClient, reference: ApplicationReference, done: str, output: ResultFormat, waiting: Wait | None
+) -> ExitCode:
+    """Print an application that was submitted, and wait for its end if the user wants that.
+
+    Args:
+        client: The client of the cluster.
+        reference: The application.
+        done: What was done, for example `created`.
+        output: The format. A text is printed only if the command does not wait.
+        waiting: How to wait. None to return at once.
+    """
+    if output is ResultFormat.NAME:
+        print(format_name(reference), flush=True)
+    elif output is not ResultFormat.TEXT:
+        print_resource(await client.get(reference.resource, reference.name, reference.namespace), output)
+    elif waiting is None:
+        print(f"{format_name(reference)} {done}")
+    if waiting is None:
+        return ExitCode.SUCCESS
+    print_note(f"{reference} {done}")
+    return await wait_and_report(client, reference, waiting)
 
 
 async def list_applications(

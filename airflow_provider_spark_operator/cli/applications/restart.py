@@ -1,6 +1,7 @@
 """`spark-operator restart`: delete an application and submit it again."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
 from typing import Annotated, Any
@@ -13,6 +14,7 @@ from ...core.kubernetes.pods import get_object, get_text
 from ...follow.access.find import find_application
 from ...follow.access.reference import ApplicationReference
 from ...follow.submission.prepare import prepare_document
+from ...follow.submission.submit import warn_about
 from ...kube.client import KubeClient
 from ...kube.connection import ClusterAccess
 from ..base.ages import parse_duration
@@ -22,13 +24,13 @@ from ..base.exit_codes import ExitCode
 from ..base.object_names import require_new_name
 from ..base.program_name import format_command, get_program_name
 from ..options.declaration import Parameter
-from ..options.options import ApplicationName, Context, Kubeconfig, Namespace
+from ..options.options import ApplicationName, Context, Kubeconfig, Namespace, ResultFormat, ResultOutput
 from ..output.log_records import show_warnings
 from ..submission.parameter_options import RESOURCE_NAMES, add_parameter_options, read_parameter_values
 from ..submission.submission_options import check_assignments
 from ..submission.submission_source import override
-from ..views.application_end import DeletionTimeout, Timeout, Verbose, Wait, read_wait, wait_and_report
-from .named_applications import format_name
+from ..views.application_end import DeletionTimeout, Timeout, Verbose, Wait, read_wait
+from .named_applications import print_accepted, report_submission
 from .replacement import check_replacement, replace_application
 
 EXAMPLES = """
@@ -40,6 +42,9 @@ spark-operator restart pi --follow
 
 # Run it again with more memory and executors
 spark-operator restart pi --executor-memory 4g --executor-instances 10
+
+# Check the changed application without restarting it, and print its manifest
+spark-operator restart pi --executor-memory 4g --dry-run
 
 # Run it again with other arguments
 spark-operator restart pi --set 'spec.driverArgs=["100"]'
@@ -61,6 +66,10 @@ def run(
             check=check_assignments,
         ),
     ] = None,
+    dry_run: Annotated[
+        bool,
+        Parameter("--dry-run", "let the API server check the new application, print its manifest, and change nothing"),
+    ] = False,
     wait: Annotated[bool, Parameter("--wait", "wait until the new application ends")] = False,
     follow: Annotated[
         bool, Parameter("-f --follow", "wait until the new application ends, and print the driver's log")
@@ -68,6 +77,7 @@ def run(
     verbose: Verbose = False,
     timeout: Timeout = None,
     deletion_timeout: DeletionTimeout = "5m",
+    output: ResultOutput = ResultFormat.TEXT,
     context: Context = None,
     kubeconfig: Kubeconfig = None,
     namespace: Namespace = None,
@@ -84,30 +94,37 @@ def run(
     """
     if other_name:
         raise CommandError(f"--name: `restart` keeps the name. {_advise_on_copy(name, other_name)}", ExitCode.INVALID)
-    waiting = read_wait(wait=wait, follow=follow, verbose=verbose, timeout=timeout)
+    waiting = read_wait(wait=wait, follow=follow, verbose=verbose, timeout=timeout, dry_run=dry_run)
     show_warnings()
     change = partial(override, values=read_parameter_values(parameters), assignments=assignments or ())
-    deletion_limit = parse_duration(deletion_timeout)
+    action = _Action(dry_run, parse_duration(deletion_timeout), waiting, output)
     access = ClusterAccess(kubeconfig=kubeconfig, context=context, namespace=namespace)
-    return run_with_client(access, lambda client: _restart(client, name, change, deletion_limit, waiting))
+    return run_with_client(access, lambda client: _restart(client, name, change, action))
+
+
+@dataclass(frozen=True)
+class _Action:
+    is_dry: bool
+    deletion_limit: timedelta
+    waiting: Wait | None
+    output: ResultFormat
 
 
 async def _restart(
-    client: KubeClient, name: str, change: Callable[[JsonObject], JsonObject], limit: timedelta, waiting: Wait | None
+    client: KubeClient, name: str, change: Callable[[JsonObject], JsonObject], action: _Action
 ) -> ExitCode:
     resource, kind = await find_application(client, name)
     reference = ApplicationReference.of(resource, kind)
     body = prepare_document(client, _change(build_manifest(resource), change), None, None)
     await check_replacement(client, reference, resource, body, "restart")
-    created = await replace_application(client, reference, body, limit)
+    if action.is_dry:
+        warn_about(reference, body, body)
+        return print_accepted(body, action.output, "restarted")
+    created = await replace_application(client, reference, body, action.deletion_limit)
     if dialect_of(body.get("apiVersion")).is_suspended(body):
         resume = format_command("resume", created.name, created.namespace)
         print_note(f"{created} is still suspended. To start it, run {resume}")
-    if waiting is None:
-        print(f"{format_name(created)} restarted")
-        return ExitCode.SUCCESS
-    print_note(f"{created} restarted")
-    return await wait_and_report(client, created, waiting)
+    return await report_submission(client, created, "restarted", action.output, action.waiting)
 
 
 def _change(manifest: JsonObject, change: Callable[[JsonObject], JsonObject]) -> JsonObject:

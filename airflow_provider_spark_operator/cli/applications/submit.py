@@ -13,12 +13,11 @@ from ...kube.client import KubeClient
 from ...kube.connection import ClusterAccess
 from ...kube.errors import NotFound
 from ..base.cluster_client import run_with_client
-from ..base.errors import CommandError, print_note
+from ..base.errors import CommandError
 from ..base.exit_codes import ExitCode
 from ..options.declaration import Parameter
-from ..options.options import Context, DocumentFormat, Kubeconfig, Namespace, ResultFormat
+from ..options.options import Context, Kubeconfig, Namespace, ResultFormat, ResultOutput
 from ..output.log_records import show_warnings
-from ..output.output import arrange, print_documents
 from ..submission.parameter_options import add_parameter_options, read_parameter_values
 from ..submission.submission_options import (
     USUAL_KEEP_FAILED_DRIVER,
@@ -42,8 +41,8 @@ from ..submission.submission_source import (
     upload_nothing,
     write_object,
 )
-from ..views.application_end import Timeout, Verbose, Wait, read_wait, wait_and_report
-from .named_applications import format_name
+from ..views.application_end import Timeout, Verbose, Wait, read_wait
+from .named_applications import print_accepted, report_submission
 from .replacement import check_replacement, replace_application
 
 EXAMPLES = """
@@ -95,9 +94,7 @@ def run(
     ] = False,
     verbose: Verbose = False,
     timeout: Timeout = None,
-    output: Annotated[
-        ResultFormat, Parameter("-o --output text|name", "text, or only the name of the application, for scripts")
-    ] = ResultFormat.TEXT,
+    output: ResultOutput = ResultFormat.TEXT,
     api_version: ApiVersion = None,
     upload_to: UploadTo = None,
     download_from: DownloadFrom = None,
@@ -117,9 +114,7 @@ def run(
     are uploaded to --upload-to. The application continues if the command is interrupted. After a success, the driver
     pod is deleted, and its log with it; --keep-driver keeps it.
     """
-    waiting = read_wait(wait=wait, follow=follow, verbose=verbose, timeout=timeout)
-    if dry_run and (wait or follow or output is ResultFormat.NAME):
-        raise CommandError("--dry-run creates nothing: leave out --wait, --follow and -o name", ExitCode.INVALID)
+    waiting = read_wait(wait=wait, follow=follow, verbose=verbose, timeout=timeout, dry_run=dry_run)
     show_warnings()
     values = read_parameter_values(parameters)
     request = Request(
@@ -135,7 +130,7 @@ def run(
     write = upload_nothing if dry_run else write_object
     document = compose_named_request(request, "to replace", write) if replace else compose_request(request, write)
     access = ClusterAccess(kubeconfig=kubeconfig, context=context, namespace=namespace)
-    action = _Action(dry_run, replace, waiting, only_name=output is ResultFormat.NAME)
+    action = _Action(dry_run, replace, waiting, output)
     return run_with_client(access, lambda client: _submit(client, document, namespace, action))
 
 
@@ -147,7 +142,7 @@ class _Action:
     is_dry: bool
     replaces: bool
     waiting: Wait | None
-    only_name: bool
+    output: ResultFormat
 
 
 async def _submit(client: KubeClient, document: JsonObject, namespace: str | None, action: _Action) -> ExitCode:
@@ -158,23 +153,14 @@ async def _submit(client: KubeClient, document: JsonObject, namespace: str | Non
                 body = await check_submission(client, document, namespace)
             else:
                 warn_about(present, body, body)
-            print_documents([arrange(body)], DocumentFormat.YAML)
-            print_note(f"the API server accepts the application; nothing was {'replaced' if present else 'created'}")
-            return ExitCode.SUCCESS
+            return print_accepted(body, action.output, "replaced" if present else "created")
         if present is not None:
             reference, done = await replace_application(client, present, body, _DELETION_LIMIT), "replaced"
         else:
             reference, done = (await submit(client, document, namespace)).reference, "created"
     except NameTaken as error:
         raise CommandError(describe_taken_name(error), ExitCode.API_FAILED) from None
-    if action.only_name:
-        print(format_name(reference), flush=True)
-    elif action.waiting is None:
-        print(f"{format_name(reference)} {done}")
-    if action.waiting is None:
-        return ExitCode.SUCCESS
-    print_note(f"{reference} {'submitted' if present is None else done}")
-    return await wait_and_report(client, reference, action.waiting)
+    return await report_submission(client, reference, done, action.output, action.waiting)
 
 
 async def _find_present(

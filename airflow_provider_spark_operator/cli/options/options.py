@@ -152,10 +152,21 @@ DocumentOutput: TypeAlias = Annotated[DocumentFormat, Parameter("-o --output yam
 
 
 class ResultFormat(StrEnum):
-    """How the result of a change is printed."""
+    """How the result of a submission is printed."""
 
     TEXT = "text"
     NAME = "name"
+    YAML = "yaml"
+    JSON = "json"
+
+
+ResultOutput: TypeAlias = Annotated[
+    ResultFormat,
+    Parameter(
+        "-o --output text|name|yaml|json",
+        "a sentence, only the name of the application, or the application (default: text; with --dry-run, yaml)",
+    ),
+]
 
 
 class ReportFormat(StrEnum):

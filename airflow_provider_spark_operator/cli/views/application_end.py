@@ -92,12 +92,14 @@ class Wait:
         return f"{self.executors} ready executor{'s' * (self.executors > 1)}" if self.executors else ""
 
 
-def read_wait(*, wait: bool, follow: bool, verbose: bool, timeout: str | None) -> Wait | None:
+def read_wait(*, wait: bool, follow: bool, verbose: bool, timeout: str | None, dry_run: bool) -> Wait | None:
     """Return how to wait according to the options of a command; None if it does not wait.
 
     Raises:
-        CommandError: An option lacks another one.
+        CommandError: An option lacks another one, or contradicts it.
     """
+    if dry_run and (wait or follow):
+        raise CommandError("--dry-run submits nothing: leave out --wait and --follow", ExitCode.INVALID)
     if timeout is not None and not (wait or follow):
         raise CommandError("--timeout needs --wait or --follow", ExitCode.INVALID)
     if verbose and not follow:

@@ -1,5 +1,6 @@
 """`spark-operator restart` with the embedded cluster."""
 
+import json
 import tempfile
 from pathlib import Path
 
@@ -32,6 +33,22 @@ def test_application_is_submitted_again_under_its_name(
     assert new["metadata"]["uid"] != old["metadata"]["uid"]
     assert (new["metadata"]["labels"], new["metadata"]["annotations"]) == ({"team": "a"}, {"note": "x"})
     assert new["spec"] == {"suspend": False} | old["spec"]  # the API server writes the default of the CRD
+
+
+def test_dry_run_prints_the_new_manifest_and_changes_nothing(
+    scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]
+) -> None:
+    scripted_cluster.script = stay_submitted
+    old = scripted_cluster.create("pi")
+    assert main(["restart", "pi", "--executor-memory", "3g", "--dry-run", "-o", "json"]) == ExitCode.SUCCESS
+    captured = capsys.readouterr()
+    manifest = json.loads(captured.out)
+    assert manifest["spec"]["sparkConf"]["spark.executor.memory"] == "3g"
+    assert "status" not in manifest
+    assert captured.err.endswith("the API server accepts the application; nothing was restarted\n")
+    assert scripted_cluster.application()["metadata"]["uid"] == old["metadata"]["uid"]
+    assert main(["restart", "pi", "--dry-run", "--wait"]) == ExitCode.INVALID
+    assert "--dry-run submits nothing" in capsys.readouterr().err
 
 
 def test_running_application_is_restarted_and_followed(

@@ -1,6 +1,7 @@
 """`spark-operator submit` with the embedded cluster."""
 
 import io
+import json
 import signal
 from pathlib import Path
 from typing import Any
@@ -194,7 +195,7 @@ def test_follow_prints_the_log_and_returns_the_result(
     assert main(["submit", "pi.yaml", "--follow"]) == ExitCode.SUCCESS
     captured = capsys.readouterr()
     assert captured.out == "Pi is roughly 3.14\n"
-    assert "SparkApplication jobs/pi submitted" in captured.err
+    assert "SparkApplication jobs/pi created" in captured.err
     scripted_cluster.script = fail
     assert main(["submit", "pi.yaml", "--name", "broken", "--wait"]) == ExitCode.APPLICATION_FAILED
     assert capsys.readouterr().out == ""
@@ -290,7 +291,20 @@ def test_dry_run_reports_what_prevents_the_submission(
     assert main(["submit", "pi.yaml", "--dry-run"]) == ExitCode.API_FAILED
     assert "SparkApplication jobs/pi already exists" in capsys.readouterr().err
     assert main(["submit", "pi.yaml", "--dry-run", "--wait"]) == ExitCode.INVALID
-    assert "--dry-run creates nothing: leave out --wait, --follow and -o name" in capsys.readouterr().err
+    assert "--dry-run submits nothing: leave out --wait and --follow" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize(("words", "has_status"), [(["--dry-run"], False), ([], True)])
+def test_application_is_printed_in_the_chosen_format(
+    words: list[str], has_status: bool, scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["submit", "pi.yaml", *words, "-o", "json"]) == ExitCode.SUCCESS
+    printed = json.loads(capsys.readouterr().out)
+    assert (printed["metadata"]["name"], "uid" in printed["metadata"]) == ("pi", has_status)
+    assert main(["submit", "pi.yaml", "--name", "pi-2", *words, "-o", "name"]) == ExitCode.SUCCESS
+    assert capsys.readouterr().out == "sparkapplication.spark.apache.org/pi-2\n"
+    assert bool(scripted_cluster.applications()) is has_status
 
 
 @pytest.mark.usefixtures("folder")
