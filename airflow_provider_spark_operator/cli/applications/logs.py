@@ -28,8 +28,10 @@ from ...follow.logs.attempt_logs import (
     read_logs,
 )
 from ...follow.logs.logs import LogStart
+from ...follow.narration.obstacles import describe_wait
 from ...kube.client import KubeClient
 from ...kube.connection import ClusterAccess
+from ...kube.errors import BadRequest
 from ..base.ages import check_duration, parse_duration
 from ..base.errors import CommandError, print_note
 from ..base.exit_codes import ExitCode
@@ -204,6 +206,11 @@ async def _print_chosen(client: KubeClient, name: str, query: _Query, printer: L
         else:
             lines = await _read(client, reference, resource, attempt, query)
         await _print_lines(lines, printer)
+        if not printer.has_read and read_progress(resource).phase is Phase.WAITING and not query.follow:
+            await _report_wait(client, reference, resource)
+    except BadRequest:  # a container has not started
+        await _report_wait(client, reference, resource)
+        raise
     except asyncio.CancelledError:
         if query.follow:
             print_continuation(reference, again="logs -f")
@@ -215,6 +222,21 @@ async def _print_chosen(client: KubeClient, name: str, query: _Query, printer: L
         elif not printer.has_read:  # the recorded lines, or why there are none
             attempt = read_progress(present).attempt
             await _print_lines(await _read(client, reference, present, attempt, query), printer)
+
+
+async def _report_wait(client: KubeClient, reference: ApplicationReference, resource: JsonObject) -> None:
+    """Report why there are no lines yet, if the cause is known.
+
+    Raises:
+        CommandError: The cause is known.
+    """
+    if why := await _find_wait(client, reference, resource):
+        raise CommandError(f"{reference} has no log yet: {why}", ExitCode.API_FAILED)
+
+
+async def _find_wait(client: KubeClient, reference: ApplicationReference, resource: JsonObject) -> str | None:
+    resume = f"run {format_command('resume', reference.name, reference.namespace)}"
+    return await describe_wait(client, reference, resource, resume)
 
 
 async def _print_lines(lines: AsyncGenerator[PodLine, None], printer: LogPrinter) -> None:
@@ -260,9 +282,9 @@ async def _read(
     """
     driver = await read_driver_of_attempt(client, reference, resource, attempt)
     if driver is None and query.with_driver:
-        return _recall(reference, resource, attempt, query)
+        return _recall(client, reference, resource, attempt, query)
     if driver is None:
-        raise _build_missing(reference, resource, attempt, query)
+        raise await _build_missing(client, reference, resource, attempt, query)
     if query.executor is None:
         return read_logs(client, [driver], query.start)
     present = await read_executors_of_driver(client, reference, driver)
@@ -287,13 +309,13 @@ _REFUSED: Final = ApplicationState.SCHEDULING_FAILURE
 
 
 async def _recall(
-    reference: ApplicationReference, resource: JsonObject, attempt: int, query: _Query
+    client: KubeClient, reference: ApplicationReference, resource: JsonObject, attempt: int, query: _Query
 ) -> AsyncGenerator[PodLine, None]:
     """Yield the last lines of a deleted driver that the controller has recorded."""
     stop = _find_stop(resource, attempt)
     lines = stop.log_lines if stop is not None else ()
     if not lines:
-        raise _build_missing(reference, resource, attempt, query)
+        raise await _build_missing(client, reference, resource, attempt, query)
     file = _find_file(reference, resource, attempt, query)
     whole = f". The whole log is in {file}" if file else ""
     print_note(f"the driver pod was deleted; these are the last lines that the controller has recorded{whole}")
@@ -313,7 +335,9 @@ def _find_stop(resource: JsonObject, attempt: int) -> StateEntry | None:
     return attempts.get(attempt + 1)
 
 
-def _build_missing(reference: ApplicationReference, resource: JsonObject, attempt: int, query: _Query) -> CommandError:
+async def _build_missing(
+    client: KubeClient, reference: ApplicationReference, resource: JsonObject, attempt: int, query: _Query
+) -> CommandError:
     """Explain why an attempt has no driver pod, and therefore no executors."""
     seen, stop = read_progress(resource), _find_stop(resource, attempt)
     if stop is not None and stop.apache_state == _REFUSED:
@@ -326,10 +350,8 @@ def _build_missing(reference: ApplicationReference, resource: JsonObject, attemp
             f"Its log is in {file}" if query.with_driver else f"The logs of all pods are in {file and file.parents[2]}"
         )
         reason, advice = "it was deleted", place if file else keep
-    elif dialect_of(resource.get("apiVersion")).is_suspended(resource):
-        reason = "the application is suspended"
-        advice = f"To start it, run {format_command('resume', reference.name, reference.namespace)}"
     else:
-        reason, advice = "it does not exist yet", "To wait for it, use --follow"
+        reason = await _find_wait(client, reference, resource) or "it does not exist yet"
+        advice = "To wait for it, use --follow"
     message = f"{reference} has no driver pod of attempt {attempt + 1}: {reason}. {advice}"
     return CommandError(message, ExitCode.API_FAILED)

@@ -21,6 +21,12 @@ class LogLevel(StrEnum):
     WARNING = "warning"
     ERROR = "error"
 
+    @classmethod
+    def _missing_(cls, value: object) -> "LogLevel | None":
+        """Return the level for a word as Spark writes it, such as `WARN`."""
+        words = {"warn": cls.WARNING, **{level.value: level for level in cls}}
+        return words.get(str(value).lower())
+
 
 _LEVELS: Final = {
     LogLevel.ALL: logging.NOTSET,

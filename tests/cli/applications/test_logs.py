@@ -216,7 +216,7 @@ def test_log_of_an_application_without_a_driver_names_the_state(
     assert "attempt 1: it does not exist yet. To wait for it, use --follow" in capsys.readouterr().err
     assert main(["suspend", "pi"]) == ExitCode.SUCCESS
     assert main(["logs", "pi", *words]) == ExitCode.API_FAILED
-    expected = "attempt 1: the application is suspended. To start it, run `spark-operator resume pi -n jobs`"
+    expected = "attempt 1: spec.suspend is true; run `spark-operator resume pi -n jobs` to start it. To wait"
     assert expected in capsys.readouterr().err
 
 

@@ -1,5 +1,6 @@
 """The output of the commands for an application that does not start."""
 
+from collections.abc import AsyncGenerator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -50,10 +51,29 @@ def test_verbs_name_the_obstacle_of_a_driver_pod(
     request_driver(scripted_cluster, status)
     shown = read(capsys, "status", "pi")
     assert word in shown
-    assert "Waiting: the driver" in shown
     assert sentence in shown
     assert sentence in read(capsys, "describe", "pi")
     assert word in read(capsys, "list")
+    assert main(["logs", "pi"]) == ExitCode.API_FAILED
+    error = " ".join(capsys.readouterr().err.split())
+    prefix = "spark-operator: error: SparkApplication jobs/pi has no log yet: "
+    assert error.startswith(prefix)
+    assert sentence in error
+    assert error.removeprefix(prefix) in shown.partition("Waiting: ")[2]
+
+
+async def yield_no_lines(*_: object, **__: object) -> AsyncGenerator[str, None]:
+    for line in list[str]():
+        yield line
+
+
+def test_logs_name_the_obstacle_of_a_pod_without_a_node_whose_log_is_empty(
+    scripted_cluster: Cluster, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    request_driver(scripted_cluster, build_pending_status(unscheduled=NO_LABEL))
+    monkeypatch.setattr(KubeClient, "logs", yield_no_lines)  # as the API server answers before a node is chosen
+    assert main(["logs", "pi"]) == ExitCode.API_FAILED
+    assert "has no log yet: the driver pod could not be scheduled" in capsys.readouterr().err
 
 
 def test_status_names_a_volume_that_only_an_event_shows(

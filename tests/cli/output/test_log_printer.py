@@ -78,6 +78,7 @@ HIDDEN = "spark-operator: hidden: 2 log lines of Spark below level WARNING; --le
         (LogLevel.ALL, True, 0),
         (LogLevel.INFO, False, 1),
         (LogLevel.WARNING, False, 2),
+        (LogLevel("WARN"), False, 2),
         (LogLevel.ERROR, True, 3),
     ],
 )
