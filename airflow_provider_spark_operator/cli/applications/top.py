@@ -1,7 +1,8 @@
 """`spark-operator top`: the cores and the memory of applications or of the pods of one."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
 from enum import StrEnum
 from typing import Annotated, Final
 
@@ -10,7 +11,10 @@ from ...core.kubernetes.json_object import JsonObject
 from ...core.kubernetes.names import LABEL_ROLE, ROLE_DRIVER, ROLE_EXECUTOR
 from ...core.kubernetes.pods import get_status, get_text, read_phase
 from ...core.kubernetes.quantities import format_bytes, format_cores
+from ...core.report.pod_spans import PodSpan, count_unknown_executors, read_pod
+from ...core.report.prices import PriceTable
 from ...core.report.resources import Resources, add_up, read_requests, read_usage
+from ...core.report.totals import measure_pods
 from ...follow.access.find import find_application
 from ...kube.client import KubeClient
 from ...kube.connection import ClusterAccess
@@ -20,9 +24,10 @@ from ..base.cluster_client import run_with_client
 from ..base.errors import CommandError, print_note
 from ..base.exit_codes import ExitCode
 from ..base.object_names import require_application
+from ..files.price_file import read_prices
 from ..options.completers import complete_applications
 from ..options.declaration import Parameter
-from ..options.options import AllNamespaces, Context, Kubeconfig, Namespace, PodSelector
+from ..options.options import AllNamespaces, Context, Kubeconfig, Namespace, PodSelector, Prices
 from ..output.tables import print_table
 
 EXAMPLES = """
@@ -34,6 +39,9 @@ spark-operator top -A --sort-by memory
 
 # The driver and each executor of one application
 spark-operator top pi
+
+# What the running applications have cost so far
+spark-operator top -A --cost --prices prices.json
 """
 
 _ENDED: Final = frozenset({"succeeded", "failed"})
@@ -55,6 +63,8 @@ class _Row:
     executors: int
     requested: Resources
     used: Resources | None
+    core_hours: str | None = None
+    cost: str | None = None
 
 
 def run(
@@ -68,6 +78,10 @@ def run(
         ),
     ] = None,
     sort_by: Annotated[SortKey, Parameter("--sort-by KEY", "order of the rows: name, cores or memory")] = SortKey.NAME,
+    cost: Annotated[
+        bool, Parameter("--cost", "show the core-hours so far and, with --prices, the cost of applications")
+    ] = False,
+    prices: Prices = None,
     selector: PodSelector = None,
     all_namespaces: AllNamespaces = False,
     namespace: Namespace = None,
@@ -78,7 +92,13 @@ def run(
 
     The usage comes from the metrics API (metrics.k8s.io). If this API is not available or not permitted, the command
     shows only the requests. -l selects pods by their own labels, which can differ from those of the application.
+
+    The cost of a running application contains that of its ended pods, as long as they exist. Spark deletes the pods of
+    ended executors. A note says if the cost is not complete.
     """
+    if prices is not None and not cost:
+        raise CommandError("--prices needs --cost", ExitCode.INVALID)
+    table = read_prices(prices) if prices is not None else None
     if name is not None and all_namespaces:
         raise CommandError("NAME and --all-namespaces cannot be combined. Use -n NAMESPACE", ExitCode.INVALID)
     access = ClusterAccess(kubeconfig=kubeconfig, context=context, namespace=namespace)
@@ -89,9 +109,13 @@ def run(
             application, _ = await find_application(client, name)
             place = str(application["metadata"]["namespace"])
         found = None if name is None else str(application["metadata"]["name"])
-        pods = await _list_pods(client, place, found, selector)
+        all_pods = await _list_pods(client, place, found, selector)
+        pods = [pod for pod in all_pods if read_phase(get_status(pod)) not in _ENDED]  # the others hold no resources
         usage = await _read_usage(client, place) if pods else {}
         rows = [_build_pod_row(pod, usage) for pod in pods] if name else _build_application_rows(pods, usage)
+        if cost:
+            find_row = _identify if name else _identify_application
+            rows = _add_costs(rows, all_pods, find_row, client.get_time(), table)
         _print(
             _sort(rows, sort_by), of_pods=name is not None, with_namespace=place is None, with_usage=usage is not None
         )
@@ -105,11 +129,10 @@ def run(
 async def _list_pods(
     client: KubeClient, namespace: str | None, name: str | None, selector: str | None
 ) -> list[JsonObject]:
-    """List the pods of applications that have not ended: an ended pod holds no resources."""
+    """List the pods of all applications, or of one."""
     wanted = ",".join(part for part in (_ROLES, selector) if part)
     found = (await client.list(PODS, namespace, label_selector=wanted)).items
-    alive = [pod for pod in found if read_phase(get_status(pod)) not in _ENDED]
-    return [pod for pod in alive if _name_application(pod) and name in (None, _name_application(pod))]
+    return [pod for pod in found if _name_application(pod) and name in (None, _name_application(pod))]
 
 
 async def _read_usage(client: KubeClient, namespace: str | None) -> dict[tuple[str, str], Resources] | None:
@@ -137,8 +160,7 @@ def _build_application_rows(
     """Return one row for each application, with the sums of its pods."""
     groups: dict[tuple[str, str], list[_Row]] = {}
     for pod in pods:
-        row = _build_pod_row(pod, usage)
-        groups.setdefault((row.namespace, _name_application(pod)), []).append(row)
+        groups.setdefault(_identify_application(pod), []).append(_build_pod_row(pod, usage))
     return [
         _Row(
             namespace,
@@ -148,6 +170,39 @@ def _build_application_rows(
             add_up(row.used for row in rows if row.used) if any(row.used for row in rows) else None,
         )
         for (namespace, name), rows in groups.items()
+    ]
+
+
+def _add_costs(
+    rows: Sequence[_Row],
+    all_pods: Sequence[JsonObject],
+    find_row: Callable[[JsonObject], tuple[str, str]],
+    now: datetime,
+    prices: PriceTable | None,
+) -> list[_Row]:
+    """Return the rows with what their pods requested so far, and print which pods this does not contain."""
+    spans: dict[tuple[str, str], list[PodSpan]] = {(row.namespace, row.name): [] for row in rows}
+    for pod in all_pods:
+        if find_row(pod) in spans:
+            spans[find_row(pod)].append(read_pod(pod))
+    deleted = count_unknown_executors(span for each in spans.values() for span in each)
+    usages = [measure_pods(spans[row.namespace, row.name], now, prices=prices) for row in rows]
+    missing = {
+        "executors whose pods were deleted": deleted if find_row is not _identify else 0,
+        "pods whose start or end is unknown": sum(usage.uncounted for usage in usages),
+        "pods without a price": sum(usage.unpriced for usage in usages),
+    }
+    if any(missing.values()):
+        gaps = ", ".join(f"{what}: {number}" for what, number in missing.items() if number)
+        print_note(f"the core-hours or the cost are not complete. Not counted: {gaps}")
+    currency = prices.currency if prices else ""
+    return [
+        replace(
+            row,
+            core_hours=f"{usage.core_hours:.3f}" if usage.pods else "",
+            cost=None if prices is None else f"{usage.cost:.3f} {currency}" if usage.unpriced < usage.pods else "",
+        )
+        for row, usage in zip(rows, usages, strict=True)
     ]
 
 
@@ -163,13 +218,14 @@ def _print(rows: Sequence[_Row], *, of_pods: bool, with_namespace: bool, with_us
         return
     titles = ["NAMESPACE"] * with_namespace + ["POD" if of_pods else "NAME"] + ["EXECUTORS"] * (not of_pods)
     titles += ["CORES", "MEMORY", *(["CORES USED", "MEMORY USED"] if with_usage else [])]
+    titles += ["CORE-HOURS"] * (rows[0].core_hours is not None) + ["COST"] * (rows[0].cost is not None)
     lines = []
     for row in rows:
         cells = [row.namespace] * with_namespace + [row.name] + [str(row.executors)] * (not of_pods)
         cells += _format(row.requested)
         if with_usage:
             cells += _format(row.used) if row.used else ["", ""]
-        lines.append(cells)
+        lines.append(cells + [cell for cell in (row.core_hours, row.cost) if cell is not None])
     print_table(titles, lines)
 
 
@@ -179,6 +235,10 @@ def _format(amount: Resources) -> list[str]:
 
 def _identify(document: JsonObject) -> tuple[str, str]:
     return str(document["metadata"].get("namespace", "")), str(document["metadata"]["name"])
+
+
+def _identify_application(pod: JsonObject) -> tuple[str, str]:
+    return _identify(pod)[0], _name_application(pod)
 
 
 def _name_application(pod: JsonObject) -> str:

@@ -12,6 +12,7 @@ from ..kubernetes.names import ROLE_DRIVER, ROLE_EXECUTOR
 from ..states.states import INITIALIZING, STARTING, ApplicationState
 from .pod_spans import PodSpan
 from .prices import PriceTable
+from .resources import Resources
 from .timeline import Timeline
 
 _HOUR: Final = Decimal(3600)
@@ -75,14 +76,15 @@ def compute_totals(timeline: Timeline, prices: PriceTable | None = None) -> Tota
         timeline: The timeline.
         prices: The prices. None if the cost is not computed.
     """
-    drivers = [attempt.driver for attempt in timeline.attempts if attempt.driver]
+    now = timeline.end if timeline.is_live else None
+    spans = {
+        ROLE_DRIVER: [attempt.driver for attempt in timeline.attempts if attempt.driver],
+        ROLE_EXECUTOR: timeline.executors,
+    }
     return Totals(
         duration=timeline.end - timeline.begin if timeline.begin else None,
         waiting=_measure_waiting(timeline),
-        usage={
-            ROLE_DRIVER: _measure(drivers, timeline, ROLE_DRIVER, prices),
-            ROLE_EXECUTOR: _measure(timeline.executors, timeline, ROLE_EXECUTOR, prices),
-        },
+        usage={role: measure_pods(each, now, timeline.requests.get(role), prices) for role, each in spans.items()},
         executors=Counter(span.state for span in timeline.executors),
     )
 
@@ -98,12 +100,22 @@ def _measure_waiting(timeline: Timeline) -> timedelta | None:
     return waiting if is_known else None
 
 
-def _measure(spans: Iterable[PodSpan], timeline: Timeline, role: str, prices: PriceTable | None) -> Usage:
+def measure_pods(
+    spans: Iterable[PodSpan], now: datetime | None, usual: Resources | None = None, prices: PriceTable | None = None
+) -> Usage:
+    """Return what pods requested over time.
+
+    Args:
+        spans: The pods.
+        now: Until when a pod counts that has not ended. None if such a pod is not counted.
+        usual: The requests of pods whose own are unknown.
+        prices: The prices. None if the cost is not computed.
+    """
     cores, memory, cost, unstarted, assigned = (Decimal() for _ in range(5))
     counted, uncounted, unpriced = 0, 0, 0
     for span in spans:
-        begin, end = span.scheduled or span.begin, find_end(span, timeline)
-        requested = span.requested or timeline.requests.get(role)
+        begin, end = span.scheduled or span.begin, _find_end(span, now)
+        requested = span.requested or usual
         if begin and end and requested:
             hours = _count_hours(begin, end)
             core_hours = max(requested.cores, Decimal()) * hours
@@ -120,10 +132,9 @@ def _measure(spans: Iterable[PodSpan], timeline: Timeline, role: str, prices: Pr
     return Usage(cores, memory, counted, uncounted, cost, unpriced, unstarted / assigned if assigned else None)
 
 
-def find_end(span: PodSpan, timeline: Timeline) -> datetime | None:
+def _find_end(span: PodSpan, now: datetime | None) -> datetime | None:
     """Return when a pod ended, or until when it is known to run. None if the end is unknown."""
-    runs = span.state in (ExecutorState.RUNNING, ExecutorState.PENDING)
-    return span.end or (timeline.end if runs and timeline.is_live else None)
+    return span.end or (now if span.state in (ExecutorState.RUNNING, ExecutorState.PENDING) else None)
 
 
 def _count_hours(begin: datetime, end: datetime) -> Decimal:

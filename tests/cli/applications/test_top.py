@@ -3,7 +3,9 @@
 import json
 import re
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -29,24 +31,31 @@ def metered_cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator
 def create_pod(
     cluster: Cluster, application: str, name: str, role: str, *, memory: str, phase: str = "Running"
 ) -> None:
-    """Create a pod of an application that requests half a core and `memory`."""
+    create_object(cluster, PODS, build_pod(application, name, role, memory=memory, phase=phase))
+
+
+def build_pod(application: str, name: str, role: str, *, memory: str, phase: str = "Running") -> dict[str, Any]:
+    """Return a pod of an application that requests half a core and `memory`."""
     requests = {"cpu": "500m", "memory": memory}
-    document = {
+    return {
         "apiVersion": "v1",
         "kind": "Pod",
         "metadata": {"name": name, "labels": {LABEL_APPLICATION_NAME: application, LABEL_ROLE: role}},
         "spec": {"containers": [{"name": "spark", "image": "spark", "resources": {"requests": requests}}]},
         "status": {"phase": phase},
     }
-    create_object(cluster, PODS, document)
+
+
+def create_account(cluster: Cluster) -> None:
+    account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "default"}}
+    create_object(cluster, SERVICE_ACCOUNTS, account)
 
 
 def create_pods(cluster: Cluster) -> None:
     """Create the pods of a small and a large application."""
     cluster.script = stay_submitted
     cluster.create("large")
-    account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "default"}}
-    create_object(cluster, SERVICE_ACCOUNTS, account)
+    create_account(cluster)
     create_pod(cluster, "small", "small-0-driver", "driver", memory="512Mi")
     create_pod(cluster, "large", "large-0-driver", "driver", memory="1Gi")
     create_pod(cluster, "large", "large-0-exec-1", "executor", memory="2Gi")
@@ -113,3 +122,73 @@ def test_name_and_all_namespaces_exclude_each_other(
 ) -> None:
     assert main(["top", "pi", "-A"]) == ExitCode.INVALID
     assert "NAME and --all-namespaces cannot be combined" in capsys.readouterr().err
+
+
+def start(pod: dict[str, Any], hours: float, ended: float | None = None) -> dict[str, Any]:
+    """Let a pod have run since some hours, or have ended some hours ago."""
+    began, end = (
+        None if ago is None else (datetime.now(UTC) - timedelta(hours=ago)).isoformat() for ago in (hours, ended)
+    )
+    state = (
+        {"terminated": {"startedAt": began, "finishedAt": end, "exitCode": 0}}
+        if end
+        else {"running": {"startedAt": began}}
+    )
+    pod["status"] |= {
+        "phase": "Succeeded" if end else "Running",
+        "containerStatuses": [{"name": "spark", "state": state}],
+    }
+    return pod
+
+
+def test_cost_so_far_contains_ended_pods_of_running_applications(
+    scripted_cluster: Cluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    create_account(scripted_cluster)
+    scripted_cluster.script = stay_submitted
+    scripted_cluster.create("pi")
+    for application, name, role, hours, ended in (
+        ("pi", "pi-0-driver", "driver", 2, None),
+        ("pi", "pi-exec-3", "executor", 2, 1),
+        ("over", "over-0-driver", "driver", 3, 1),
+    ):
+        pod = start(build_pod(application, name, role, memory="1Gi"), hours, ended)
+        create_object(scripted_cluster, PODS, pod)
+    prices = tmp_path / "prices.json"
+    prices.write_text('{"currency": "EUR", "prices": [{"coreHour": 2, "gibHour": 1}]}')
+    assert main(["top", "--cost", "--prices", str(prices)]) == ExitCode.SUCCESS
+    shown = capsys.readouterr()
+    titles, (*cells, core_hours, cost) = read_rows(shown.out)
+    assert titles == ["NAME", "EXECUTORS", "CORES", "MEMORY", "CORE-HOURS", "COST"]
+    assert cells == ["pi", "0", "0.5", "1Gi"]
+    assert float(core_hours) == pytest.approx(1.5, rel=0.01)
+    assert float(cost.removesuffix(" EUR")) == pytest.approx(6, rel=0.01)
+    assert "Not counted: executors whose pods were deleted: 2\n" in shown.err
+    assert main(["top", "pi", "--cost"]) == ExitCode.SUCCESS
+    shown = capsys.readouterr()
+    ((*cells, core_hours),) = read_rows(shown.out)[1:]
+    assert cells == ["pi-0-driver", "0.5", "1Gi"]
+    assert float(core_hours) == pytest.approx(1, rel=0.01)
+    assert "core-hours" not in shown.err
+
+
+def test_pods_that_cannot_be_priced_are_counted_in_a_note(
+    scripted_cluster: Cluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    create_account(scripted_cluster)
+    create_object(scripted_cluster, PODS, start(build_pod("pi", "pi-0-driver", "driver", memory="1Gi"), 1))
+    prices = tmp_path / "prices.json"
+    prices.write_text('{"currency": "EUR", "prices": [{"node": "spot-*", "coreHour": 2, "gibHour": 1}]}')
+    assert main(["top", "--cost", "--prices", str(prices)]) == ExitCode.SUCCESS
+    shown = capsys.readouterr()
+    core_hours, cost = read_rows(shown.out)[1][-2:]
+    assert float(core_hours) == pytest.approx(0.5, rel=0.01)
+    assert cost == "-"
+    assert "Not counted: pods without a price: 1\n" in shown.err
+
+
+def test_prices_need_the_cost(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["top", "--prices", "prices.json"]) == ExitCode.INVALID
+    assert "--prices needs --cost" in capsys.readouterr().err
+    assert main(["top", "--cost", "--prices", str(tmp_path / "none")]) == ExitCode.INVALID
+    assert "could not read" in capsys.readouterr().err
