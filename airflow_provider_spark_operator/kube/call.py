@@ -18,7 +18,7 @@ class Call:
         resource: The kind of the object or collection.
         namespace: Its namespace; None for cluster-scoped kinds and for all namespaces.
         name: The name of the object; None for a collection.
-        subresource: The subresource, for example "status". If None, the object itself is used.
+        subresource: The subresource, for example "status", and a path below it. If None, the object itself is used.
         parameters: The query parameters.
         body: The body, which is sent as JSON. If None, no body is sent.
         content_type: The media type of the body.
@@ -79,7 +79,7 @@ class Call:
         if self.subresource is None:
             return self.resource.qualified_name
         group = f".{self.resource.group}" if self.resource.group else ""
-        return f"{self.resource.plural}/{self.subresource}{group}"
+        return f"{self.resource.plural}/{self.subresource.partition('/')[0]}{group}"
 
 
 CallObserver: TypeAlias = Callable[[Call, int | None, float], None]

@@ -290,6 +290,10 @@ class KubeClient:
         call = Call("get", "GET", PODS, namespace, pod, "portforward", {"ports": str(port)})
         return self._transport.open_websocket(call, _PORT_PROTOCOL)
 
+    def stream(self, call: Call, seconds: float) -> AbstractAsyncContextManager[aiohttp.ClientResponse]:
+        """Send a call, and return the answer with its body unread. See `Transport.stream`."""
+        return self._transport.stream(call, total_seconds=seconds)
+
     def watch(
         self,
         resource: ResourceType,

@@ -164,7 +164,7 @@ class Transport:
 
     async def _request_once(self, call: Call, largest: int | None = None) -> tuple[JsonObject, int]:
         async with self.stream(call, total_seconds=REQUEST_SECONDS) as response:
-            content = await response.read() if largest is None else await _read_up_to(response, largest)
+            content = await response.read() if largest is None else await read_up_to(response, largest)
         size = weigh(content)
         if largest is not None and size > largest:
             raise AnswerTooLarge
@@ -370,7 +370,8 @@ def _build_timeout(total_seconds: float | None) -> aiohttp.ClientTimeout:
     return aiohttp.ClientTimeout(total=total_seconds, connect=CONNECT_SECONDS)
 
 
-async def _read_up_to(response: aiohttp.ClientResponse, largest: int) -> bytes:
+async def read_up_to(response: aiohttp.ClientResponse, largest: int) -> bytes:
+    """Return the body of an answer. Raise AnswerTooLarge if it has more than `largest` bytes."""
     content = bytearray()
     async for chunk in response.content.iter_any():
         content += chunk

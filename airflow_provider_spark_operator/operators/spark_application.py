@@ -178,6 +178,8 @@ class SparkApplicationOperator(BaseOperator):
         get_logs: Show the log of the driver in the task log while the driver runs.
         driver_log_level: Lowest level of Spark's own lines that the task log shows: "DEBUG", "INFO", "WARNING" or
             "ERROR". The output of the program is always shown. If None, all lines are shown.
+        spark_metrics: Read what Spark does from the Spark UI of the driver while the application runs: the progress,
+            and the time and memory of tasks. Airflow needs the permission `get` on `pods/proxy`. The default is False.
         keep_failed_driver: How long the cluster keeps the driver pod of a failed application, in seconds or as a
             timedelta. It is written as `resourceRetainPolicy: OnFailure` and `resourceRetainDurationMillis`, unless the
             manifest contains one of these fields. If None, the cluster decides. The default is 5 minutes.
@@ -289,6 +291,7 @@ class SparkApplicationOperator(BaseOperator):
     delete_on_kill: bool
     get_logs: bool
     driver_log_level: str | None = None
+    spark_metrics: bool = False
     openlineage_inject_parent_job_info: bool
     openlineage_inject_transport_info: bool
     if_exists: str
@@ -361,6 +364,7 @@ class SparkApplicationOperator(BaseOperator):
         ttl: timedelta | float | None = None,
         get_logs: bool = True,
         driver_log_level: str | None = None,
+        spark_metrics: bool = False,
         keep_failed_driver: timedelta | float | None = KEEP_FAILED_DRIVER,
         keep_driver: timedelta | float | None = None,
         restarts: str | None = None,
@@ -393,6 +397,7 @@ class SparkApplicationOperator(BaseOperator):
             openlineage_inject_parent_job_info=openlineage_inject_parent_job_info,
             openlineage_inject_transport_info=openlineage_inject_transport_info,
             start_from_trigger=start_from_trigger,
+            spark_metrics=spark_metrics,
         )
         check_connection_id(kubernetes_conn_id)
         values |= {"application": checks.convert_application(application), "retry_policy": retry_policy, **renamed}

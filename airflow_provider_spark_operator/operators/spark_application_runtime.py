@@ -306,6 +306,7 @@ class ApplicationRun:
             secret_places=requests.find_secret_places(submission, composed),
             record=self._task.do_xcom_push,
             budget=build_budget(self._task),
+            metrics=self._task.spark_metrics,
         )
 
     def _conclude(self, task_try: TaskTry, event: ApplicationEvent) -> Any:

@@ -45,6 +45,7 @@ class SparkApplicationTrigger(BaseTrigger):
             default is False.
         budget: The budget, with the members `max_core_hours`, `max_cost` and `ends_application`, as the operators of
             this package write it. If None, the use is not limited.
+        metrics: Whether to read the Spark UI of the driver while the application runs. The default is False.
         version: Version of the format of these arguments. Leave it out.
         **later: Arguments that a later release added. They are ignored.
     """
@@ -64,6 +65,7 @@ class SparkApplicationTrigger(BaseTrigger):
         secret_places: Sequence[Any] = (),
         record: bool = False,
         budget: Mapping[str, Any] | None = None,
+        metrics: bool = False,
         version: int = FORMAT_VERSION,
         **later: Any,
     ) -> None:
@@ -81,6 +83,7 @@ class SparkApplicationTrigger(BaseTrigger):
         self.secret_places = list(secret_places)
         self.record = record
         self.budget = dict(budget) if budget else None
+        self.metrics = metrics
         self.version = version
         self._lifecycle = Lifecycle(self, later)
 
@@ -137,6 +140,7 @@ class SparkApplicationTrigger(BaseTrigger):
             secret_places=self.secret_places,
             record=self.record,
             budget=self.budget,
+            metrics=self.metrics,
         )
 
 

@@ -27,6 +27,7 @@ from ..follow.narration.narrator import Narration
 from ..follow.narration.obstacles import WaitState
 from ..follow.recording.budget import BudgetCheck
 from ..follow.recording.recorder import RunRecorder
+from ..follow.recording.spark_sampler import SparkSampler
 from ..follow.submission.cancel import CancelOutcome, cancel, cancel_run, describe_outcome
 from ..follow.submission.stamp import TaskStamp, owner_of
 from ..follow.watching.shared_watch import share_hub
@@ -73,6 +74,7 @@ def build_application_watch(
     secret_places: Sequence[SecretPlace],
     record: bool,
     budget: Mapping[str, Any] | None,
+    metrics: bool,
 ) -> "ApplicationWatch":
     """Return the wait that the stored arguments of a `SparkApplicationTrigger` describe."""
     return ApplicationWatch(
@@ -85,6 +87,7 @@ def build_application_watch(
         secrets=ResourceSecrets(secret_places),
         is_recorded=record,
         budget=Budget.from_arguments(budget) if budget else None,
+        is_measured=metrics,
     )
 
 
@@ -125,6 +128,7 @@ class ApplicationWatch:
         secrets: The secrets of the application, which are masked in the log of the task and in the event.
         is_recorded: Whether the record of the run is stored as an XCom of the task.
         budget: What the application may use. None if its use is not limited.
+        is_measured: Whether the Spark UI of the driver is read while the application runs.
     """
 
     reference: ApplicationReference
@@ -137,6 +141,7 @@ class ApplicationWatch:
     secrets: ResourceSecrets = field(default_factory=ResourceSecrets)
     is_recorded: bool = False
     budget: Budget | None = None
+    is_measured: bool = False
 
     @cached_property
     def recorder(self) -> RunRecorder | None:
@@ -176,7 +181,9 @@ class ApplicationWatch:
         driver_log = read_driver_log_options(reader, LogPosition()) if self.driver_log else None
         lowest = self.driver_log if isinstance(self.driver_log, str) else "DEBUG"
         sink = TaskLog(self.reference, self.secrets.protect(logger), lowest)
-        narration = Narration(sink, driver_log, self.situation, recorder=self.recorder)
+        note = self.recorder.note_spark if self.recorder else None
+        sampler = SparkSampler(self.reference, note) if self.is_measured else None
+        narration = Narration(sink, driver_log, self.situation, recorder=self.recorder, sampler=sampler)
         try:
             event = self.secrets.redact(await self._wait(access, narration))
             return await self._add_record(event)

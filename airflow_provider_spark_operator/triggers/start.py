@@ -38,6 +38,7 @@ class SparkApplicationStartTrigger(BaseTrigger):
             default) or "fail". See `SparkApplicationOperator`.
         record: Whether to store the record of the run as the XCom `spark_run` of the task. The default is False.
         budget: The budget, see `SparkApplicationTrigger`.
+        metrics: Whether to read the Spark UI of the driver while the application runs. The default is False.
         version: Version of the format of these arguments. Leave it out.
         **later: Arguments that a later release added. They are ignored.
     """
@@ -53,6 +54,7 @@ class SparkApplicationStartTrigger(BaseTrigger):
         if_exists: str = "replace_ended",
         record: bool = False,
         budget: Mapping[str, Any] | None = None,
+        metrics: bool = False,
         version: int = FORMAT_VERSION,
         **later: Any,
     ) -> None:
@@ -66,6 +68,7 @@ class SparkApplicationStartTrigger(BaseTrigger):
         self.if_exists = if_exists
         self.record = record
         self.budget = dict(budget) if budget else None
+        self.metrics = metrics
         self.version = version
         self._lifecycle = Lifecycle(self, later)
 
@@ -107,5 +110,6 @@ class SparkApplicationStartTrigger(BaseTrigger):
             if_exists=self.if_exists,
             record=self.record,
             budget=Budget.from_arguments(self.budget) if self.budget else None,
+            metrics=self.metrics,
             task_instance=self.task_instance,  # type: ignore[arg-type]
         )

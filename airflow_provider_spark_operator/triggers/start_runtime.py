@@ -56,6 +56,7 @@ class SubmissionWatch:
         if_exists: A value of `core.parameters.arguments.IfExists`.
         record: Whether the record of the run is stored as an XCom of the task.
         budget: What the application may use. None if its use is not limited.
+        metrics: Whether the Spark UI of the driver is read while the application runs.
         task_instance: The task instance.
     """
 
@@ -69,6 +70,7 @@ class SubmissionWatch:
         if_exists: str,
         record: bool,
         budget: Budget | None,
+        metrics: bool,
         task_instance: RuntimeTaskInstanceProtocol,
     ) -> None:
         given = {key: value for key, value in {"name": name, "namespace": namespace}.items() if value}
@@ -81,6 +83,7 @@ class SubmissionWatch:
         self._if_exists = if_exists
         self._record = record
         self._budget = budget
+        self._metrics = metrics
         self._task_instance = task_instance
         self._submitting: asyncio.Task[Submission] | None = None
         self._is_sending = False
@@ -114,6 +117,7 @@ class SubmissionWatch:
             secrets=secrets,
             is_recorded=self._record,
             budget=self._budget,
+            is_measured=self._metrics,
         )
         return await watch.wait(access, resumable=True)
 

@@ -62,7 +62,7 @@ def find_limits(memory: Mapping[str, str], growth: MemoryGrowth) -> dict[str, bo
 
 
 def _read_limit(growth: MemoryGrowth) -> int | None:
-    return _read_mebibytes(growth.limit) if growth.limit else None
+    return parse_mebibytes(growth.limit) if growth.limit else None
 
 
 def _list_sizes(memory: Mapping[str, str], role: str) -> dict[str, int]:
@@ -72,10 +72,10 @@ def _list_sizes(memory: Mapping[str, str], role: str) -> dict[str, int]:
     # Without this property, Spark calculates the overhead from the memory, so that it grows too.
     if overhead in memory:
         requested[overhead] = memory[overhead]
-    return {key: size for key, text in requested.items() if (size := _read_mebibytes(text)) is not None}
+    return {key: size for key, text in requested.items() if (size := parse_mebibytes(text)) is not None}
 
 
-def _read_mebibytes(text: str) -> int | None:
+def parse_mebibytes(text: str) -> int | None:
     """Return a size in MiB, rounded up, or None if it is not a size. A number without a unit is MiB, as in Spark."""
     if text.strip().isdecimal():
         return int(text)

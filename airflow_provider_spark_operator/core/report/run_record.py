@@ -56,6 +56,7 @@ def build_record(
     waiting: str | None = None,
     unread: Mapping[str, str] | None = None,
     prices: PriceTable | None = None,
+    spark: JsonObject | None = None,
 ) -> JsonObject:
     """Return the record of a run: JSON of at most 32 KiB, whatever the timeline contains.
 
@@ -67,8 +68,9 @@ def build_record(
         verdict: The judgement on the run. Defaults to that of the summary.
         cause: The cause of a failure in the log. Defaults to the one in the lines that the status contains.
         waiting: What the application waits for now. None if it waits for nothing, or if this is not known.
-        unread: Why parts of the record could not be read, by part: `pods`, `events`, `log`.
+        unread: Why parts of the record could not be read, by part: `pods`, `events`, `log`, `spark`.
         prices: The prices, from which the cost is computed. None if it is not computed.
+        spark: What Spark did, see `core.spark_metrics.metrics.build_metrics`. None if it was not measured.
     """
     totals, summary = compute_totals(timeline, prices), timeline.summary
     judged = verdict or summary.verdict
@@ -94,6 +96,7 @@ def build_record(
                 "requests": _build_requests(timeline),
                 "executorCounts": [[format_time(at), number] for at, number in _thin(timeline.counts)],
                 "missing": missing,
+                "spark": spark,
             }
         ),
         "totals": _build_totals(timeline, totals, unread or {}, prices),

@@ -25,6 +25,7 @@ from ..access.reference import ApplicationReference
 from ..ending.evidence import read_warnings
 from ..ending.executor_ends import ExecutorEnd
 from ..recording.recorder import RunRecorder
+from ..recording.spark_sampler import SparkSampler
 from .driver_log import DriverLog, DriverLogOptions
 from .obstacles import BACKGROUND, ObstacleWatch, Pauses, WaitState
 from .sink import Sink
@@ -42,6 +43,7 @@ class Narration:
         situation: Where the current state and obstacle are recorded.
         pauses: The seconds between two requests for pods.
         recorder: Keeps the record of the run. None if it is not recorded.
+        sampler: Reads what Spark does. None if this is not measured.
     """
 
     sink: Sink
@@ -49,6 +51,7 @@ class Narration:
     situation: WaitState = field(default_factory=WaitState)
     pauses: Pauses = field(default_factory=lambda: BACKGROUND)
     recorder: RunRecorder | None = None
+    sampler: SparkSampler | None = None
 
 
 class Narrator:
@@ -73,6 +76,7 @@ class Narrator:
         if narration.driver_log is not None:
             self._driver = DriverLog(client, reference, sink, narration.driver_log)
         self._situation, self._pauses = narration.situation, narration.pauses
+        self._sampler = narration.sampler
         self.recorder = narration.recorder
         if self.recorder is not None:
             self.recorder.begin(client)
@@ -94,6 +98,8 @@ class Narrator:
         if self._driver is not None:
             await self._driver.close()
         await self._obstacles.close()
+        if self._sampler is not None:
+            await self._sampler.close()
         await _stop(self._executors)
 
     @property
@@ -139,6 +145,8 @@ class Narrator:
             )
         if self.recorder is not None:  # after the executors were counted
             self.recorder.update(seen, resource)
+        if self._sampler is not None:
+            self._sampler.update(self._client, seen, resource, self.show_remark)
 
     def _omit_repetition(self, entry: StateEntry) -> StateEntry:
         """Return the state without its message if the previous state had the same message."""

@@ -17,6 +17,7 @@ from ...core.report.prices import PriceTable
 from ...core.report.recording import RecordingSchedule
 from ...core.report.run_record import build_record
 from ...core.report.timeline import build_timeline
+from ...core.spark_metrics.metrics import SparkMetrics, build_metrics
 from ...core.verdict.verdict import Verdict
 from ...kube.client import KubeClient
 from ..access.pods import list_application_pods
@@ -81,6 +82,8 @@ class RunRecorder:
         self._is_running = False
         self._waiting: str | None = None
         self._refusal: str | None = None
+        self._spark: SparkMetrics | None = None
+        self._spark_problem = ""
         self._timer: asyncio.TimerHandle | None = None
         self._reading: asyncio.Task[None] | None = None
         self._is_storable = True
@@ -124,6 +127,17 @@ class RunRecorder:
         if not known.is_equal_to(self._pods):
             self._schedule.note_change()
             self._check()
+
+    def note_spark(self, metrics: SparkMetrics | None, problem: str) -> None:
+        """Note what Spark did.
+
+        Args:
+            metrics: The latest figures. None if there are none.
+            problem: Why the figures are not known, or are old. Empty if they are up to date.
+        """
+        self._spark, self._spark_problem = metrics, problem
+        self._schedule.note_change()
+        self._check()
 
     async def read_pods(self) -> None:
         """Read the pods of the application."""
@@ -237,6 +251,8 @@ class RunRecorder:
             cause = self._hide(evidence.find_cause(judged))
             if judged.has_cause_in_log and evidence.log_problem:
                 unread["log"] = self._hide(evidence.log_problem)
+        if self._spark_problem:
+            unread["spark"] = self._hide(self._spark_problem)
         waiting = None if self._end is not None else self._waiting
         record = build_record(
             timeline,
@@ -245,5 +261,6 @@ class RunRecorder:
             waiting=self._hide(waiting) if waiting else None,
             unread=unread,
             prices=self._prices,
+            spark=change_texts(build_metrics(self._spark), self._hide) if self._spark is not None else None,
         )
         return record | {"live": False} if self._end is not None else record

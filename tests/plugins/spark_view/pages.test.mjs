@@ -233,3 +233,17 @@ for (const [search, sentence] of Object.entries({
     assert.match(browser.page.textContent, sentence);
   });
 }
+
+test("what Spark did is shown in words, and hostile figures are text", async () => {
+  const facts = [{ name: "progress", text: "stages 3/4" }, { name: "<b>x</b>", text: {} }, "text", null];
+  const page = await openTask({ record: { ...ENDED, spark: { facts } }, state: "success" });
+  assert.match(page.textContent, /What Spark did.*progress: stages 3\/4.*<b>x<\/b>: \[object Object\]/s);
+});
+
+for (const spark of [5, "text", { facts: 5 }, null]) {
+  test(`a record with ${JSON.stringify(spark)} as figures is shown without them`, async () => {
+    const page = await openTask({ record: { ...ENDED, spark }, state: "success" });
+    assert.match(page.textContent, /Totals/);
+    assert.doesNotMatch(page.textContent, /What Spark did/);
+  });
+}

@@ -4,8 +4,7 @@ import { ACTIVE, formatTaskPage, ignore, Problem, readLinks, readRecord, readSta
 import { draw, findZone, formatTime, inAirflow, link, make, say, show } from "./elements.js";
 import { endRecord, findProblem, formatDuration, layOut, list, nameOutcome, readTime } from "./layout.js";
 
-const [LIVE, LATER] = [5_000, 15_000];
-const ENDED = ["success", "failed", "skipped", "upstream_failed", "removed"];
+const [LIVE, LATER, ENDED] = [5_000, 15_000, ["success", "failed", "skipped", "upstream_failed", "removed"]];
 const NOTHING = "This task recorded no run. Either it is not a task for a Spark application, it ended before it " +
   "submitted one, do_xcom_push=False is set, or it ran with an older version of the provider.";
 const WAITED = { queue: "admission to the queue", quota: "quota", node: "a node", image: "the image" };
@@ -55,6 +54,7 @@ function build(record, links, one) {
     ...buildHead(record, layout), buildVerdict(record), buildLinks(links, one), buildLanes(layout),
     section("Events", buildMarks(layout)), section("Waits", buildWaits(record, layout)),
     section(`Totals${time}`, buildTotals(record)),
+    section("What Spark did", listTexts(record.spark?.facts, ({ name, text }) => make("li", {}, `${name}: ${text}`))),
     section("Earlier tries", listTexts(record.earlierTries, ({ tryNumber, begin, end, verdict = {} }) =>
       make("li", {}, `Try ${tryNumber}: ${verdict.sentence ?? verdict.outcome ?? "unknown"} `,
         make("span", { class: "note" }, [begin, end].map(readTime).filter(Boolean).map(formatTime).join(" to "))))),

@@ -6,7 +6,6 @@ from typing import TypeAlias
 
 import aiohttp
 from aiohttp import web
-from yarl import URL
 
 from ..kinds.documents import JsonObject
 from ..kinds.status import ApiStatusError, build_bad_request
@@ -58,7 +57,7 @@ async def forward_request(request: web.Request, address: str, port: int) -> web.
     if not path:
         return web.Response(status=301, headers={"Location": f"{request.rel_url.raw_path}/"})
     query = f"?{request.rel_url.raw_query_string}" if request.rel_url.raw_query_string else ""
-    url = URL(f"http://{address}:{port}{path}{query}", encoded=True)
+    url = f"http://{address}:{port}{path}{query}"
     headers = {key: value for key, value in request.headers.items() if key.lower() in ("accept", "user-agent")}
     timeout = aiohttp.ClientTimeout(total=None, connect=_CONNECT_SECONDS)
     try:

@@ -1,0 +1,232 @@
+"""What Spark did in one attempt of an application: progress, time of tasks, data and memory."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from typing import Final
+
+from ..kubernetes.json_object import JsonObject
+from ..kubernetes.names import ROLE_DRIVER, ROLE_EXECUTOR
+from ..report.record_values import cut_text, drop_unknown, format_time, limit_number
+
+LONGEST: Final = 2800
+"""The size of the largest result of `build_metrics` in bytes, as JSON in ASCII."""
+_LONGEST_NAME: Final = 200
+_SUBJECTS: Final = {ROLE_DRIVER: "the driver", ROLE_EXECUTOR: "an executor"}
+_UNITS: Final = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
+
+
+class Source(StrEnum):
+    """Where the figures were read."""
+
+    UI = "ui"
+    EVENT_LOG = "eventLog"
+
+
+@dataclass(frozen=True)
+class Counts:
+    """The number of stages or tasks, as far as Spark knows them.
+
+    Attributes:
+        done: The number that succeeded.
+        total: The number that is known so far, without skipped ones.
+        failed: The number that failed.
+    """
+
+    done: int = 0
+    total: int = 0
+    failed: int = 0
+
+
+@dataclass(frozen=True)
+class Work:
+    """The work of all executors.
+
+    Attributes:
+        task_millis: The time of the tasks that ended.
+        slot_millis: The time of the executors, times the tasks that each can run at once.
+        gc_millis: The part of the time of the tasks in which the JVM collected garbage.
+        shuffle_read: Bytes of shuffle data that were read.
+        shuffle_written: Bytes of shuffle data that were written.
+    """
+
+    task_millis: int = 0
+    slot_millis: int = 0
+    gc_millis: int = 0
+    shuffle_read: int = 0
+    shuffle_written: int = 0
+
+
+@dataclass(frozen=True)
+class Peak:
+    """The largest memory of any process of one role, in bytes. 0 if it was not measured.
+
+    Attributes:
+        heap: The heap of the JVM.
+        off_heap: The memory of the JVM outside of its heap.
+        rss: The memory of the JVM, Python and other processes, which Linux reports.
+    """
+
+    heap: int = 0
+    off_heap: int = 0
+    rss: int = 0
+
+    def __or__(self, other: "Peak") -> "Peak":
+        """Return the larger of each amount."""
+        return Peak(max(self.heap, other.heap), max(self.off_heap, other.off_heap), max(self.rss, other.rss))
+
+
+@dataclass(frozen=True)
+class Skew:
+    """The stage whose longest task exceeded the median by the longest time.
+
+    Attributes:
+        stage: The number of the stage.
+        name: The name of the stage, which comes from the program.
+        longest: The time of the longest task, in milliseconds.
+        median: The median of the times of the tasks, in milliseconds.
+    """
+
+    stage: int
+    name: str
+    longest: int
+    median: int
+
+    @property
+    def excess(self) -> int:
+        """By how much the longest task exceeded the median, in milliseconds."""
+        return self.longest - self.median
+
+
+@dataclass(frozen=True)
+class SparkMetrics:
+    """What Spark did.
+
+    Attributes:
+        source: Where the figures were read.
+        time: When they were true.
+        stages: The stages.
+        tasks: The tasks.
+        work: The work of the executors.
+        spilled: Bytes that were spilled to disks.
+        skew: The most skewed stage. None if no stage has several tasks.
+        peaks: The largest memory by role.
+        heaps: The configured size of the heap by role, in MiB.
+    """
+
+    source: Source
+    time: datetime
+    stages: Counts = Counts()
+    tasks: Counts = Counts()
+    work: Work = Work()
+    spilled: int = 0
+    skew: Skew | None = None
+    peaks: Mapping[str, Peak] = field(default_factory=dict)
+    heaps: Mapping[str, int] = field(default_factory=dict)
+
+
+def build_metrics(metrics: SparkMetrics) -> JsonObject:
+    """Return the member `spark` of the record of a run: JSON of at most `LONGEST` bytes."""
+    work, skew = metrics.work, metrics.skew
+    return {
+        "source": str(metrics.source),
+        "time": format_time(metrics.time),
+        "stages": _build_counts(metrics.stages),
+        "tasks": _build_counts(metrics.tasks),
+        "taskSeconds": _build_seconds(work.task_millis),
+        "executorSeconds": _build_seconds(work.slot_millis),
+        "gcSeconds": _build_seconds(work.gc_millis),
+        "shuffleReadBytes": limit_number(work.shuffle_read),
+        "shuffleWriteBytes": limit_number(work.shuffle_written),
+        "spilledBytes": limit_number(metrics.spilled),
+        **drop_unknown(
+            {
+                "skew": skew
+                and {
+                    "stage": limit_number(skew.stage),
+                    "name": cut_text(skew.name, _LONGEST_NAME),
+                    "longestSeconds": _build_seconds(skew.longest),
+                    "medianSeconds": _build_seconds(skew.median),
+                },
+                "memory": {
+                    role: memory
+                    for role in (ROLE_DRIVER, ROLE_EXECUTOR)
+                    if (memory := _build_memory(metrics.peaks.get(role, Peak()), metrics.heaps.get(role, 0)))
+                },
+                "facts": [
+                    {"name": name, "text": text}
+                    for name, text in (("progress", describe_progress(metrics)), *_list_facts(metrics))
+                ],
+            }
+        ),
+    }
+
+
+def _build_counts(counts: Counts) -> JsonObject:
+    members = {"done": counts.done, "total": counts.total, "failed": counts.failed}
+    return {name: limit_number(number) for name, number in members.items()}
+
+
+def _build_seconds(millis: int) -> float:
+    return limit_number(millis) / 1000
+
+
+def _build_memory(peak: Peak, heap: int) -> JsonObject:
+    sizes = {
+        "heapMiB": heap,
+        "peakHeapMiB": _to_mebibytes(peak.heap),
+        "peakOffHeapMiB": _to_mebibytes(peak.off_heap),
+        "peakRssMiB": _to_mebibytes(peak.rss),
+    }
+    return {name: limit_number(size) for name, size in sizes.items() if size} if peak != Peak() else {}
+
+
+def _to_mebibytes(size: int) -> int:
+    return -(-size // 2**20)  # rounded up
+
+
+def describe_progress(metrics: SparkMetrics) -> str:
+    """Return the progress in a few words, for the log of a task."""
+    stages, tasks = metrics.stages, metrics.tasks
+    failed = f" ({tasks.failed} failed)" if tasks.failed else ""
+    return f"stages {stages.done}/{stages.total}, tasks {tasks.done}/{tasks.total}{failed}"
+
+
+def describe_metrics(metrics: SparkMetrics) -> str:
+    """Return the figures in one line, for the log of a task."""
+    return "; ".join((describe_progress(metrics), *(f"{name}: {text}" for name, text in _list_facts(metrics))))
+
+
+def _list_facts(metrics: SparkMetrics) -> Iterator[tuple[str, str]]:
+    """Yield the figures with their names."""
+    work, skew = metrics.work, metrics.skew
+    if work.slot_millis:
+        yield "executors busy", f"{_format_share(work.task_millis, work.slot_millis)} of the time"
+    if work.task_millis:
+        yield "garbage collection", f"{_format_share(work.gc_millis, work.task_millis)} of the time of tasks"
+    yield "shuffle", f"{format_bytes(work.shuffle_read)} read, {format_bytes(work.shuffle_written)} written"
+    yield "spilled to disks", format_bytes(metrics.spilled)
+    if skew:
+        longest, median = skew.longest / 1000, skew.median / 1000
+        name = cut_text(skew.name, _LONGEST_NAME)
+        yield "most skewed stage", f"{skew.stage} ({name}), longest task {longest:.1f} s, median {median:.1f} s"
+    for role, peak in metrics.peaks.items():
+        heap = metrics.heaps.get(role)
+        if peak.heap:
+            limit = f" of {format_bytes(heap * 2**20)}" if heap else ""
+            yield f"largest heap of {_SUBJECTS[role]}", f"{format_bytes(peak.heap)}{limit}"
+        if peak.rss:
+            yield f"largest memory of {_SUBJECTS[role]}", format_bytes(peak.rss)
+
+
+def _format_share(part: int, whole: int) -> str:
+    return f"{100 * min(part, whole) // whole} %"
+
+
+def format_bytes(size: float) -> str:
+    """Return a number of bytes with the unit that suits it: `1.5 GiB`."""
+    unit = 0
+    while size >= 1024 and unit < len(_UNITS) - 1:
+        size, unit = size / 1024, unit + 1
+    return f"{size:.1f} {_UNITS[unit]}" if unit else f"{size} B"

@@ -1,0 +1,153 @@
+"""Read the answers of the REST API of a Spark UI. Their content is untrusted: wrong values count as 0."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from ..kubernetes.names import ROLE_DRIVER, ROLE_EXECUTOR
+from ..kubernetes.pods import get_object, get_text, list_objects
+from ..kubernetes.times import read_time
+from .metrics import Counts, Peak, Skew, Work
+
+QUANTILES: Final = "0.5,1.0"
+"""The quantiles of a summary of tasks: the median and the largest value."""
+
+_LARGEST: Final = 2**53 - 1
+_RSS: Final = ("ProcessTreeJVMRSSMemory", "ProcessTreePythonRSSMemory", "ProcessTreeOtherRSSMemory")
+
+
+def read_number(value: object) -> int:
+    """Return a number of an answer as an integer from 0 on. Other values are 0."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= _LARGEST:
+        return 0
+    return int(value)
+
+
+def read_jobs(answer: object) -> tuple[Counts, Counts]:
+    """Return the numbers of stages and of tasks in the list of jobs, without those that Spark skipped."""
+    total: Counter[str] = Counter()
+    for job in list_objects(answer):
+        for name, value in job.items():
+            if name.startswith("num"):
+                total[name] += read_number(value)
+        stages = job.get("stageIds")
+        total["stages"] += len(stages) if isinstance(stages, list) else 0
+    done = total["numCompletedStages"]
+    stages_total = max(done, total["stages"] - total["numSkippedStages"])
+    tasks_total = max(total["numCompletedTasks"], total["numTasks"] - total["numSkippedTasks"])
+    return (
+        Counts(done, stages_total, total["numFailedStages"]),
+        Counts(total["numCompletedTasks"], tasks_total, total["numFailedTasks"]),
+    )
+
+
+def read_executors(answer: object, now: datetime) -> tuple[Work, dict[str, Peak]]:
+    """Return the work of the executors, and the largest memory by role, from the list of all executors.
+
+    Args:
+        answer: The list, with executors that ended.
+        now: The time of the answer.
+    """
+    work, peaks = Work(), dict[str, Peak]()
+    for one in list_objects(answer):
+        role = ROLE_DRIVER if one.get("id") == "driver" else ROLE_EXECUTOR
+        peaks[role] = peaks.get(role, Peak()) | read_peak(get_object(one.get("peakMemoryMetrics")))
+        slots = read_number(one.get("maxTasks"))
+        if slots:  # a driver runs tasks only with a local master
+            work = Work(
+                work.task_millis + read_number(one.get("totalDuration")),
+                work.slot_millis + slots * _measure_life(one, now),
+                work.gc_millis + read_number(one.get("totalGCTime")),
+                work.shuffle_read + read_number(one.get("totalShuffleRead")),
+                work.shuffle_written + read_number(one.get("totalShuffleWrite")),
+            )
+    return work, peaks
+
+
+def read_peak(metrics: Mapping[str, object]) -> Peak:
+    """Return the memory in a set of executor metrics."""
+    rss = sum(read_number(metrics.get(name)) for name in _RSS)
+    return Peak(read_number(metrics.get("JVMHeapMemory")), read_number(metrics.get("JVMOffHeapMemory")), rss)
+
+
+def _measure_life(executor: Mapping[str, object], now: datetime) -> int:
+    begin = _read_spark_time(executor.get("addTime"))
+    end = _read_spark_time(executor.get("removeTime")) or now
+    return max(0, int((end - begin).total_seconds() * 1000)) if begin else 0
+
+
+def _read_spark_time(value: object) -> datetime | None:
+    return read_time(get_text(value).replace("GMT", "Z"))
+
+
+@dataclass(frozen=True)
+class StageEntry:
+    """A stage that completed.
+
+    Attributes:
+        stage: Its number.
+        attempt: The number of its attempt.
+        name: Its name.
+        tasks: The number of its tasks.
+        millis: From the start of its first task to its end: no task lasted longer.
+    """
+
+    stage: int
+    attempt: int
+    name: str
+    tasks: int
+    millis: int
+
+
+def read_stages(answer: object) -> tuple[int, list[StageEntry]]:
+    """Return the bytes that were spilled to disks, and the stages that completed."""
+    spilled, completed = 0, list[StageEntry]()
+    for one in list_objects(answer):
+        spilled += read_number(one.get("diskBytesSpilled"))
+        begin = _read_spark_time(one.get("firstTaskLaunchedTime"))
+        end = _read_spark_time(one.get("completionTime"))
+        if one.get("status") == "COMPLETE" and begin and end:
+            lasted = max(0, int((end - begin).total_seconds() * 1000))
+            number, attempt = read_number(one.get("stageId")), read_number(one.get("attemptId"))
+            tasks = read_number(one.get("numTasks"))
+            completed.append(StageEntry(number, attempt, get_text(one.get("name")), tasks, lasted))
+    return spilled, completed
+
+
+def choose_stages(
+    completed: Iterable[StageEntry], known: frozenset[tuple[int, int]], worst: Skew | None, most: int
+) -> Sequence[StageEntry]:
+    """Return the stages whose tasks to read: the longest ones that can be more skewed than the worst known stage.
+
+    Args:
+        completed: The stages that completed.
+        known: The numbers and attempts of stages whose tasks were read.
+        worst: The most skewed stage that is known.
+        most: How many stages to return at most.
+    """
+    least = worst.excess if worst else 0
+    candidates = [
+        one for one in completed if one.tasks > 1 and one.millis > least and (one.stage, one.attempt) not in known
+    ]
+    return sorted(candidates, key=lambda one: one.millis, reverse=True)[:most]
+
+
+def read_skew(answer: object, stage: StageEntry) -> Skew | None:
+    """Return the skew of a stage from the summary of its tasks. None if the summary does not show it.
+
+    Args:
+        answer: The summary, with the quantiles of `QUANTILES`.
+        stage: The stage.
+    """
+    times = get_object(answer).get("executorRunTime")
+    if not isinstance(times, list) or len(times) != len(QUANTILES.split(",")):
+        return None
+    median, longest = map(read_number, times)
+    return Skew(stage.stage, stage.name, longest, min(median, longest))
+
+
+def find_worst(known: Skew | None, found: Skew | None) -> Skew | None:
+    """Return the more skewed of two stages."""
+    return max((one for one in (known, found) if one), key=lambda one: one.excess, default=None)

@@ -1,0 +1,212 @@
+"""Read what Spark did from the REST API of the driver's web interface, while the application runs."""
+
+import asyncio
+import logging
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from ...core.compose.memory import parse_mebibytes
+from ...core.dialects.dialect import dialect_of
+from ...core.dialects.progress import Phase, Progress
+from ...core.kubernetes.json_object import KubernetesObject
+from ...core.kubernetes.names import ROLE_DRIVER, ROLE_EXECUTOR
+from ...core.kubernetes.pods import get_text, list_objects
+from ...core.spark_metrics import ui_answers
+from ...core.spark_metrics.metrics import Skew, Source, SparkMetrics, describe_metrics, describe_progress
+from ...core.spark_metrics.sampling import FIRST_SECONDS, MAX_FAILURES, SAMPLE_SECONDS, find_line_pause
+from ...kube.client import KubeClient
+from ...kube.errors import Forbidden, KubeError, ServerError
+from ...kube.pod_proxy import read_pod_json
+from ...kube.transport import AnswerTooLarge
+from ..access.pods import read_driver_pod
+from ..access.reference import ApplicationReference
+
+Show = Callable[[int, str], None]
+"""Shows a sentence, with its `logging` level."""
+Note = Callable[[SparkMetrics | None, str], None]
+"""Receives the latest figures, and why they are not known or not complete."""
+
+_LARGEST = 4 * 2**20
+_REQUEST_SECONDS = 10.0
+_STAGES_PER_SAMPLE = 3
+_CONCURRENT = 5
+_UI_PORT = 4040
+_UNAVAILABLE = 503
+_ID = re.compile(r"[\w.-]{1,200}", re.ASCII)
+_samples: WeakKeyDictionary[KubeClient, asyncio.Semaphore] = WeakKeyDictionary()
+
+
+class UiProblem(Exception):
+    """The web interface does not show the figures. The message is the cause.
+
+    Attributes:
+        is_final: Whether another attempt cannot succeed.
+    """
+
+    def __init__(self, cause: str, *, is_final: bool = False) -> None:
+        super().__init__(cause)
+        self.is_final = is_final
+
+
+class SparkSampler:
+    """Reads the figures of one application every 30 s while it runs. No method raises.
+
+    Args:
+        reference: The application.
+        note: Receives the figures. If None, only the log shows them.
+    """
+
+    def __init__(self, reference: ApplicationReference, note: Note | None = None) -> None:
+        self._reference = reference
+        self._note = note or (lambda metrics, problem: None)  # noqa: ARG005 - nobody needs them
+        self._attempt = -1
+        self._task: asyncio.Task[None] | None = None
+        self._latest: SparkMetrics | None = None
+
+    def update(self, client: KubeClient, seen: Progress, resource: KubernetesObject, show: Show) -> None:
+        """Note the content of the application: start with each attempt that runs, and stop with its end.
+
+        Args:
+            client: The client of the cluster.
+            seen: The progress of `resource`.
+            resource: The application.
+            show: Shows the progress.
+        """
+        if seen.phase is Phase.RUNNING and seen.attempt != self._attempt:
+            self._stop()
+            self._attempt, self._latest = seen.attempt, None
+            interface = SparkInterface(client, self._reference, seen.application_id, resource)
+            self._task = asyncio.create_task(self._sample_repeatedly(interface, show))
+        elif seen.phase is not Phase.RUNNING and self._task is not None:
+            self._stop()
+            if self._latest is not None:
+                show(logging.INFO, f"{self._reference}: {describe_metrics(self._latest)}")
+
+    async def close(self) -> None:
+        """Stop reading."""
+        task = self._task
+        self._stop()
+        if task is not None:
+            await asyncio.gather(task, return_exceptions=True)
+
+    def _stop(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+            self._task = None
+
+    async def _sample_repeatedly(self, interface: "SparkInterface", show: Show) -> None:
+        failures, lines, shown, due = 0, 0, "", 0.0
+        await asyncio.sleep(FIRST_SECONDS)
+        while True:
+            try:
+                self._latest = await interface.read(self._latest)
+            except UiProblem as problem:
+                failures += 1
+                if problem.is_final or failures >= MAX_FAILURES:
+                    self._note(self._latest, str(problem))
+                    show(logging.WARNING, f"{self._reference}: could not read what Spark did: {problem}")
+                    return
+            else:
+                failures = 0
+                self._note(self._latest, "")
+                progress, now = describe_progress(self._latest), asyncio.get_running_loop().time()
+                if progress != shown and now >= due:
+                    show(logging.INFO, f"{self._reference}: {progress}")
+                    lines, shown, due = lines + 1, progress, now + find_line_pause(lines + 1) - 1
+            await asyncio.sleep(SAMPLE_SECONDS)
+
+
+class SparkInterface:
+    """The REST API of the driver of one attempt.
+
+    Args:
+        client: The client of the cluster.
+        reference: The application.
+        application_id: Spark's id of the attempt. None if it is unknown.
+        resource: The application.
+    """
+
+    def __init__(
+        self,
+        client: KubeClient,
+        reference: ApplicationReference,
+        application_id: str | None,
+        resource: KubernetesObject,
+    ) -> None:
+        self._client = client
+        self._reference = reference
+        self._id = application_id
+        dialect = dialect_of(resource.get("apiVersion"))
+        self._properties = dialect.read_properties(resource)
+        memory = dialect.read_memory(resource)
+        sizes = {role: memory.get(f"spark.{role}.memory", "1g") for role in (ROLE_DRIVER, ROLE_EXECUTOR)}
+        self._heaps = {role: size for role, text in sizes.items() if (size := parse_mebibytes(text))}
+        self._pod: str | None = None
+        self._read: frozenset[tuple[int, int]] = frozenset()
+
+    async def read(self, latest: SparkMetrics | None) -> SparkMetrics:
+        """Return the figures as of now.
+
+        Args:
+            latest: The figures of the previous sample.
+
+        Raises:
+            UiProblem: They could not be read.
+        """
+        if str(self._properties.get("spark.ui.enabled", "")).lower() == "false":
+            raise UiProblem("spark.ui.enabled is false. Enable it", is_final=True)
+        async with _samples.setdefault(self._client, asyncio.Semaphore(_CONCURRENT)):
+            try:
+                return await self._sample(latest)
+            except Forbidden as error:
+                raise UiProblem(str(error), is_final=True) from error
+            except AnswerTooLarge as error:
+                raise UiProblem(f"an answer of the Spark UI has more than {_LARGEST >> 20} MiB") from error
+            except ServerError as error:
+                if error.status != _UNAVAILABLE:
+                    raise UiProblem(f"the Spark UI did not answer as expected: {error.message}") from error
+                where = f"port {self._port} of pod {self._pod}"
+                raise UiProblem(f"{where} does not answer. Check spark.ui.enabled and spark.ui.port") from error
+            except (KubeError, ValueError) as error:
+                raise UiProblem(str(error)) from error
+
+    @property
+    def _port(self) -> int:
+        text = str(self._properties.get("spark.ui.port", _UI_PORT))
+        return int(text) if text.isdecimal() and 0 < int(text) < 2**16 else _UI_PORT
+
+    async def _sample(self, latest: SparkMetrics | None) -> SparkMetrics:
+        if self._pod is None:
+            pod = await read_driver_pod(self._client, self._reference)
+            if pod is None:
+                raise UiProblem("the driver pod does not exist")
+            self._pod = str(pod["metadata"]["name"])
+        if self._id is None:
+            found = list_objects(await self._get())
+            self._id = get_text(found[0].get("id")) if found else None
+        if self._id is None or not _ID.fullmatch(self._id):
+            raise UiProblem("the Spark UI shows no application")
+        stages, tasks = ui_answers.read_jobs(await self._get("jobs"))
+        now = self._client.get_time()
+        work, peaks = ui_answers.read_executors(await self._get("allexecutors"), now)
+        if latest is not None and latest.stages == stages:
+            return replace(latest, time=now, tasks=tasks, work=work, peaks=peaks)
+        spilled, completed = ui_answers.read_stages(await self._get("stages"))
+        skew = await self._find_skew(completed, latest.skew if latest else None)
+        return SparkMetrics(Source.UI, now, stages, tasks, work, spilled, skew, peaks, self._heaps)
+
+    async def _find_skew(self, completed: list[ui_answers.StageEntry], worst: Skew | None) -> Skew | None:
+        for stage in ui_answers.choose_stages(completed, self._read, worst, _STAGES_PER_SAMPLE):
+            path = f"stages/{stage.stage}/{stage.attempt}/taskSummary"
+            summary = await self._get(path, quantiles=ui_answers.QUANTILES)
+            worst = ui_answers.find_worst(worst, ui_answers.read_skew(summary, stage))
+            self._read |= {(stage.stage, stage.attempt)}
+        return worst
+
+    async def _get(self, path: str = "", **parameters: str) -> Any:
+        address = f"{self._port}/api/v1/applications" + (f"/{self._id}/{path}" if path else "")
+        place = (self._reference.namespace, self._pod or "", address)
+        return await read_pod_json(self._client, *place, parameters, largest=_LARGEST, seconds=_REQUEST_SECONDS)
