@@ -89,7 +89,7 @@ def explain_cause(cause: str) -> str:
     package = missing[1].partition(".")[0]
     return (
         f"{cause}; install {package} with pip on the local cluster, or add it to the image, to spark.archives or to "
-        "py_files on another one, see the guide on Python dependencies"
+        "py_files on another one, see docs/guides/python-dependencies.md"
     )
 
 

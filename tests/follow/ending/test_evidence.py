@@ -272,7 +272,7 @@ def test_missing_python_module_is_followed_by_advice() -> None:
     assert describe_failure(verdict, Evidence(REFERENCE, cause=cause)) == (
         f"SparkApplication jobs/pi failed: {cause}; install sklearn with pip on the local cluster, or add it to the "
         "image, to spark.archives or to py_files on another one, see "
-        "the guide on Python dependencies; state Failed: it ended"
+        "docs/guides/python-dependencies.md; state Failed: it ended"
     )
 
 
