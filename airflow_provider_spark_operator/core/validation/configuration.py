@@ -6,7 +6,7 @@ from typing import Final
 
 from ..driver.configuration.errors import DriverBuildError
 from ..driver.configuration.memory import is_positive_size, parse_memory_mib
-from ..kubernetes.problems import Problem
+from ..kubernetes.problems import Problem, Severity
 from ..models.parse import format_path
 from ..spark.spark_conf import (
     DRIVER_IMAGE_KEY,
@@ -22,6 +22,7 @@ _MEMORIES: Final = ("spark.driver.memory", "spark.executor.memory")
 _OTHER_SIZES: Final = ("spark.driver.memoryOverhead", "spark.executor.memoryOverhead", "spark.executor.pyspark.memory")
 _CORES: Final = ("spark.driver.cores", "spark.executor.cores")
 _BOUNDS: Final = tuple(f"spark.dynamicAllocation.{name}Executors" for name in ("min", "initial", "max"))
+_ARCHIVES: Final = "spark.archives"
 _IMAGES: Final = (IMAGE_KEY, DRIVER_IMAGE_KEY, EXECUTOR_IMAGE_KEY)
 # Every driver reads these booleans and times, so Spark never accepts another value.
 _BOOLEANS: Final = (
@@ -45,7 +46,7 @@ _REFERENCE: Final = "${"
 
 
 def find_configuration_problems(conf: Mapping[str, str]) -> Iterator[Problem]:
-    """Find the problems of images, sizes, counts, times and booleans in `conf`.
+    """Find the problems of images, archives, sizes, counts, times and booleans in `conf`.
 
     Spark rejects them, too, in the submission or when the driver starts. A value that refers to another one (`${...}`)
     is not checked.
@@ -53,6 +54,7 @@ def find_configuration_problems(conf: Mapping[str, str]) -> Iterator[Problem]:
     literal = {key: value for key, value in conf.items() if _REFERENCE not in value}
     yield from _find_size_problems(literal)
     yield from _find_form_problems(literal)
+    yield from _find_archive_problems(literal)
     is_dynamic = uses_dynamic_allocation(literal)
     for key in _CORES:
         yield from _find_count_problems(literal, key, 1)
@@ -90,6 +92,15 @@ def _find_form_problems(conf: Mapping[str, str]) -> Iterator[Problem]:
         if key in conf and not _TIME.fullmatch(conf[key].strip().lower()):
             message = f"must be an integer with a unit (ms, s, m, h, d), such as 120s, but is {conf[key]!r}"
             yield Problem(format_conf_path(key), message, admissible=True)
+
+
+def _find_archive_problems(conf: Mapping[str, str]) -> Iterator[Problem]:
+    """Find the first archive that only the driver unpacks: Spark does not send `local:` files to the executors."""
+    archives = map(str.strip, conf.get(_ARCHIVES, "").split(","))
+    uri = next((each for each in archives if each.startswith("local:")), None)
+    if uri is not None:
+        message = f"only the driver unpacks {uri}. If executors need the archive, use a URL that the driver can read"
+        yield Problem(format_conf_path(_ARCHIVES), message, Severity.WARNING)
 
 
 def _find_count_problems(conf: Mapping[str, str], key: str, least: int) -> Iterator[Problem]:

@@ -73,9 +73,18 @@ def test_value_that_spark_rejects_is_an_error(conf: dict[str, str], key: str, ex
     assert expected in message
 
 
+def test_archive_that_executors_do_not_unpack_is_a_warning() -> None:
+    conf = {"spark.archives": "s3a://a/b.zip, local:///data/env.tar.gz#env,local:///c.zip"}
+    (problem,) = validate_application(build_application_document(conf=conf))
+    message = "only the driver unpacks local:///data/env.tar.gz#env. If executors need the archive, use a URL"
+    assert str(problem).startswith(f"spec.sparkConf['spark.archives']: {message}")
+    assert not problem.is_error
+
+
 @pytest.mark.parametrize(
     "conf",
     [
+        {"spark.archives": "s3a://a/b.zip#env"},
         {"spark.driver.memory": "1g", "spark.executor.memory": "512m", "spark.executor.memoryOverhead": "384"},
         {"spark.driver.memory": "${spark.my.memory}", "spark.my.memory": "1g"},
         {"spark.executor.instances": "0"} | DYNAMIC,
