@@ -60,7 +60,7 @@ class ApplicationTask(ResourceTask, Protocol):
     ttl: timedelta | float | None
     get_logs: bool
     driver_log_level: str | None
-    spark_metrics: bool
+    spark_metrics: bool | str
     keep_failed_driver: timedelta | float | None
     keep_driver: timedelta | float | None
     restarts: str | None

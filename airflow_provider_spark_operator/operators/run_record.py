@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from airflow.sdk import Context
@@ -9,9 +10,13 @@ from airflow.sdk import Context
 from ..airflow_compat import HAS_RETRY_POLICIES, TaskInstanceKey, read_xcom
 from ..airflow_version import INSTALLED
 from ..core.kubernetes.json_object import JsonObject
-from ..core.kubernetes.pods import list_objects
-from ..core.report.recording import MAX_TRIES, add_tries, close_record, summarize_try
+from ..core.kubernetes.pods import get_object, get_text, list_objects
+from ..core.report.record_values import cut_text
+from ..core.report.recording import MAX_TRIES, add_tries, close_record, shrink, summarize_try
+from ..core.report.run_record import MAX_TEXT
+from ..core.spark_metrics.metrics import Peak, build_metrics, describe_metrics, read_peaks
 from ..core.verdict.verdict import FailureKind
+from ..hooks.event_log import EventLogUnavailable, read_event_log
 from ..links.url import push_xcoms
 from ..triggers.run_record import XCOM_KEY
 
@@ -21,7 +26,12 @@ _STORE_KEY = "spark_run_tries"
 
 
 def store_final_record(
-    context: Context, record: Mapping[str, Any] | None, failure: str | None, kind: FailureKind | None = None
+    context: Context,
+    record: Mapping[str, Any] | None,
+    failure: str | None,
+    kind: FailureKind | None = None,
+    *,
+    event_logs: str | None = None,
 ) -> None:
     """Store the record of a run at the end of a try. A problem is only logged.
 
@@ -30,12 +40,33 @@ def store_final_record(
         record: The record. If None, the one that the task has stored while the application ran.
         failure: Why the try fails, if the outcome of the application is not known. None if the record shows it.
         kind: The kind of the failure, if the task has ended the application for this reason.
+        event_logs: The URL of the folder with the event log of the application. If None, it is not read.
     """
     record = record or _read_stored(context)
     if record is None:
         return
     final = dict(record) if failure is None else close_record(record, failure, kind)
+    if event_logs is not None and failure is None:
+        final = shrink(_add_event_log(final, event_logs))
     push_xcoms({XCOM_KEY: _add_earlier_tries(final, context)}, context["ti"])
+
+
+def _add_event_log(record: JsonObject, folder: str) -> JsonObject:
+    """Return the record with what Spark did until its end. The figures of the Spark UI stay if there is no log."""
+    application_id = get_text(get_object(record.get("application")).get("applicationId"))
+    try:
+        metrics = read_event_log(folder, application_id)
+    except EventLogUnavailable as error:
+        logger.warning("the final figures of Spark are missing: %s", error)
+        gap = {"what": "spark", "why": cut_text(f"its final figures are missing: {error}", MAX_TEXT)}
+        return record | {"missing": [*list_objects(record.get("missing")), gap]}
+    # Without spark.eventLog.logStageExecutorMetrics, a log contains less about memory than the Spark UI.
+    known = read_peaks(record)
+    peaks = {role: metrics.peaks.get(role, Peak()) | known.get(role, Peak()) for role in {*metrics.peaks, *known}}
+    metrics = replace(metrics, peaks=peaks)
+    logger.info("event log of %s: %s", application_id, describe_metrics(metrics))
+    missing = [gap for gap in list_objects(record.get("missing")) if gap.get("what") != "spark"]
+    return record | {"spark": build_metrics(metrics), "missing": missing}
 
 
 def _read_stored(context: Context) -> Mapping[str, Any] | None:

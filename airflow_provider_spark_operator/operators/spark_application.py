@@ -31,6 +31,7 @@ from ..core.parameters.arguments import (
     check_budget,
     check_connection_id,
     check_log_level,
+    check_metrics,
 )
 from ..core.parameters.declaration import Form
 from ..core.parameters.parameter_types import (
@@ -179,7 +180,9 @@ class SparkApplicationOperator(BaseOperator):
         driver_log_level: Lowest level of Spark's own lines that the task log shows: "DEBUG", "INFO", "WARNING" or
             "ERROR". The output of the program is always shown. If None, all lines are shown.
         spark_metrics: Read what Spark does from the Spark UI of the driver while the application runs: the progress,
-            and the time and memory of tasks. Airflow needs the permission `get` on `pods/proxy`. The default is False.
+            and the time and memory of tasks. Airflow needs the permission `get` on `pods/proxy`. The URL of the folder
+            with event logs, as the worker reads it, for example "s3://connection@bucket/events", also reads the final
+            figures there. The default is False.
         keep_failed_driver: How long the cluster keeps the driver pod of a failed application, in seconds or as a
             timedelta. It is written as `resourceRetainPolicy: OnFailure` and `resourceRetainDurationMillis`, unless the
             manifest contains one of these fields. If None, the cluster decides. The default is 5 minutes.
@@ -291,7 +294,7 @@ class SparkApplicationOperator(BaseOperator):
     delete_on_kill: bool
     get_logs: bool
     driver_log_level: str | None = None
-    spark_metrics: bool = False
+    spark_metrics: bool | str = False
     openlineage_inject_parent_job_info: bool
     openlineage_inject_transport_info: bool
     if_exists: str
@@ -364,7 +367,7 @@ class SparkApplicationOperator(BaseOperator):
         ttl: timedelta | float | None = None,
         get_logs: bool = True,
         driver_log_level: str | None = None,
-        spark_metrics: bool = False,
+        spark_metrics: bool | str = False,
         keep_failed_driver: timedelta | float | None = KEEP_FAILED_DRIVER,
         keep_driver: timedelta | float | None = None,
         restarts: str | None = None,
@@ -397,7 +400,6 @@ class SparkApplicationOperator(BaseOperator):
             openlineage_inject_parent_job_info=openlineage_inject_parent_job_info,
             openlineage_inject_transport_info=openlineage_inject_transport_info,
             start_from_trigger=start_from_trigger,
-            spark_metrics=spark_metrics,
         )
         check_connection_id(kubernetes_conn_id)
         values |= {"application": checks.convert_application(application), "retry_policy": retry_policy, **renamed}
@@ -407,6 +409,7 @@ class SparkApplicationOperator(BaseOperator):
                 setattr(self, argument, value)
         checks.check_if_exists(if_exists)
         check_log_level(driver_log_level)
+        check_metrics(spark_metrics)
         check_budget(max_core_hours, max_cost, on_budget_exceeded, wait_for_completion=wait_for_completion)
         known = checks.select_known_parameters({name: values[name] for name in PARAMETERS})
         problems = [find_ttl_problem(ttl), find_retention_problem("keep_driver", keep_driver)]

@@ -306,7 +306,7 @@ class ApplicationRun:
             secret_places=requests.find_secret_places(submission, composed),
             record=self._task.do_xcom_push,
             budget=build_budget(self._task),
-            metrics=self._task.spark_metrics,
+            metrics=bool(self._task.spark_metrics),
         )
 
     def _conclude(self, task_try: TaskTry, event: ApplicationEvent) -> Any:
@@ -353,7 +353,9 @@ class ApplicationRun:
     def _record(self, record: Mapping[str, Any] | None, error: _Error, kind: FailureKind | None = None) -> _Error:
         """Store the record of the run, and return the failure. None if the record shows the end of the application."""
         if self._task.do_xcom_push:
-            run_record.store_final_record(self._context, record, None if error is None else str(error), kind)
+            metrics, failure = self._task.spark_metrics, None if error is None else str(error)
+            event_logs = metrics if isinstance(metrics, str) else None
+            run_record.store_final_record(self._context, record, failure, kind, event_logs=event_logs)
         return error
 
     def _push(self, **values: object) -> None:

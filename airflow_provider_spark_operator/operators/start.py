@@ -92,7 +92,7 @@ def build_start_arguments(task: ApplicationTask, parameters: Parameters) -> Star
             "if_exists": task.if_exists,
             "record": task.do_xcom_push,
             "budget": build_budget(task),
-            "metrics": task.spark_metrics,
+            "metrics": bool(task.spark_metrics),
         },
     )
 

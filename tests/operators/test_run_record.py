@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable
 from datetime import timedelta
 from functools import partial
+from pathlib import Path
 from typing import Any, cast
 
 import aiohttp
@@ -20,6 +21,7 @@ from airflow_provider_spark_operator.testing.applications import Application
 from airflow_provider_spark_operator.triggers.run_record import XCOM_KEY
 from tests.cluster import Cluster, fail, run_on, stay_submitted, succeed
 from tests.core.report.record_schema import VALIDATOR
+from tests.core.spark_metrics.test_event_log import LOG
 from tests.operators.tasks import operator
 from tests.task import TaskInstance, build_context, call_when_logged, defer, fire, reload, run
 
@@ -267,7 +269,7 @@ def test_configured_prices_yield_the_cost(cluster: Cluster, deferrable: bool, mo
     record = read_final(task_instance)
     assert record["totals"]["cost"]["currency"] == "EUR"
     milliseconds = record["totals"]["cost"]["executor"] / record["requests"]["executor"]["cores"]
-    assert 0 < milliseconds <= 2 * 1000 * record["totals"]["seconds"], "two executors run at most as long as the run"
+    assert 0 <= milliseconds <= 2 * 1000 * record["totals"]["seconds"], "two executors run at most as long as the run"
 
 
 def test_invalid_prices_cost_a_warning_and_not_the_task(
@@ -279,3 +281,30 @@ def test_invalid_prices_cost_a_warning_and_not_the_task(
     assert "cost" not in read_final(task_instance)["totals"]
     warning = "the record of this run contains no cost: [spark_operator] prices: must be a JSON object"
     assert caplog.text.count(warning) == 1
+
+
+def test_event_log_replaces_the_figures_of_the_interface(
+    cluster: Cluster, deferrable: bool, supervisor: Supervisor, tmp_path: Path
+) -> None:
+    (tmp_path / "pi-0").write_bytes(b"\n".join(LOG))
+    task_instance = TaskInstance()
+    run(operator(deferrable, spark_metrics=f"file://{tmp_path}"), task_instance)
+
+    spark = read_final(task_instance)["spark"]
+    assert (spark["source"], spark["tasks"]["done"]) == ("eventLog", 5)
+
+
+def test_missing_event_log_is_logged_and_recorded(
+    cluster: Cluster,
+    deferrable: bool,
+    supervisor: Supervisor,
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    task_instance = TaskInstance()
+    run(operator(deferrable, spark_metrics=f"file://{tmp_path}"), task_instance)
+
+    record = read_final(task_instance)
+    [why] = [each["why"] for each in record["missing"] if each["what"] == "spark"]
+    assert why.startswith("its final figures are missing: ")
+    assert "the final figures of Spark are missing: " in caplog.text

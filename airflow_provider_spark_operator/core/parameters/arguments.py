@@ -4,6 +4,7 @@ DAG files run these checks each time they are parsed, so the checks are cheap.
 """
 
 import math
+import re
 from enum import StrEnum
 from typing import Final
 
@@ -99,6 +100,23 @@ def check_log_level(driver_log_level: object) -> None:
     if driver_log_level is not None and driver_log_level not in LOG_LEVELS:
         levels = ", ".join(map(repr, LOG_LEVELS))
         raise ValueError(f"driver_log_level must be {levels} or None, not {driver_log_level!r}")
+
+
+def check_metrics(spark_metrics: object) -> None:
+    """Reject a value that is neither a boolean nor the URL of a folder.
+
+    Args:
+        spark_metrics: Whether to read what Spark does, or the URL of the folder with event logs.
+
+    Raises:
+        ValueError: The value is neither.
+    """
+    is_folder = isinstance(spark_metrics, str) and re.match(r"[a-zA-Z][a-zA-Z0-9+.-]*://.", spark_metrics)
+    if not isinstance(spark_metrics, bool) and not is_folder:
+        raise ValueError(
+            f"spark_metrics must be True, False or the URL of a folder with event logs, such as "
+            f"s3://connection@bucket/events, not {spark_metrics!r}"
+        )
 
 
 def check_connection_id(kubernetes_conn_id: object) -> None:

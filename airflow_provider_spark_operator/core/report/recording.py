@@ -9,8 +9,8 @@ from ..kubernetes import pods
 from ..kubernetes.json_object import JsonObject, KubernetesObject
 from ..states import reasons
 from ..verdict.verdict import FailureKind, Outcome
-from .record_values import cut_text, drop_unknown, fit
-from .run_record import LONGEST_TRIES, MAX_TEXT
+from .record_values import cut_text, drop_unknown, fit, measure
+from .run_record import LARGEST, LONGEST_TRIES, MAX_TEXT
 
 WRITE_SECONDS: Final = 10.0
 """The shortest time between two records of one task."""
@@ -136,6 +136,22 @@ def add_tries(
             {"what": "earlierTries", "why": cut_text(why, MAX_TEXT)},
         ]
     return {**record, **added}
+
+
+def shrink(record: KubernetesObject) -> JsonObject:
+    """Return a record that has room for the earlier tries, with fewer executors if it was extended too much.
+
+    Args:
+        record: The record.
+    """
+    executors, others = pods.list_objects(record.get("executors")), dict(pods.get_object(record.get("otherExecutors")))
+    shrunk = dict(record)
+    while executors and measure(shrunk) > LARGEST - LONGEST_TRIES - 2 * MAX_TEXT:
+        state = pods.get_text(executors.pop().get("state"))
+        known = others.get(state)
+        others[state] = (known if isinstance(known, int) else 0) + 1
+        shrunk |= {"executors": executors, "otherExecutors": others}
+    return shrunk
 
 
 def _list_unrecorded(recorded: Iterable[object], try_number: int) -> str:

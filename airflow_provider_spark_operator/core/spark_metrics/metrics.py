@@ -6,8 +6,9 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Final
 
-from ..kubernetes.json_object import JsonObject
+from ..kubernetes.json_object import JsonObject, KubernetesObject
 from ..kubernetes.names import ROLE_DRIVER, ROLE_EXECUTOR
+from ..kubernetes.pods import get_object
 from ..report.record_values import cut_text, drop_unknown, format_time, limit_number
 
 LONGEST: Final = 2800
@@ -184,6 +185,17 @@ def _build_memory(peak: Peak, heap: int) -> JsonObject:
 
 def _to_mebibytes(size: int) -> int:
     return -(-size // 2**20)  # rounded up
+
+
+def read_peaks(record: KubernetesObject) -> dict[str, Peak]:
+    """Return the largest memory by role from the record of a run."""
+    memory = get_object(get_object(record.get("spark")).get("memory"))
+    return {role: _read_peak(get_object(memory[role])) for role in _SUBJECTS if role in memory}
+
+
+def _read_peak(sizes: Mapping[str, object]) -> Peak:
+    values = [sizes.get(name) for name in ("peakHeapMiB", "peakOffHeapMiB", "peakRssMiB")]
+    return Peak(*(size * 2**20 if isinstance(size, int) else 0 for size in values))
 
 
 def describe_progress(metrics: SparkMetrics) -> str:

@@ -8,7 +8,7 @@ SAMPLE_SECONDS: Final = 30.0
 FIRST_SECONDS: Final = 10.0
 """The time from the start of an application to its first sample."""
 
-MAX_FAILURES: Final = 3
+MAX_FAILURES: Final = 5
 """After this number of failed samples in a row, the figures of an attempt are not read any more."""
 
 _LONGEST_LINE_PAUSE: Final = 900.0

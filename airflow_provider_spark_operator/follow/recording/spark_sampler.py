@@ -170,7 +170,9 @@ class SparkInterface:
                     raise UiProblem(f"the Spark UI did not answer as expected: {error.message}") from error
                 where = f"port {self._port} of pod {self._pod}"
                 raise UiProblem(f"{where} does not answer. Check spark.ui.enabled and spark.ui.port") from error
-            except (KubeError, ValueError) as error:
+            except ValueError as error:  # also a page that says that Spark is starting up
+                raise UiProblem(f"port {self._port} of pod {self._pod} does not answer with JSON") from error
+            except KubeError as error:
                 raise UiProblem(str(error)) from error
 
     @property

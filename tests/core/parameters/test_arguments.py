@@ -5,6 +5,7 @@ from airflow_provider_spark_operator.core.parameters.arguments import (
     check_connection_id,
     check_existing_name,
     check_log_level,
+    check_metrics,
     check_sensor_mode,
 )
 
@@ -53,3 +54,14 @@ def test_reschedule_mode_requires_deferrable_sensor() -> None:
     check_sensor_mode("reschedule", "Sensor", deferrable=True)
     with pytest.raises(ValueError, match="mode='reschedule' is not supported by Sensor"):
         check_sensor_mode("reschedule", "Sensor", deferrable=False)
+
+
+@pytest.mark.parametrize("value", ["true", "", 1, None, "bucket/events"])
+def test_metrics_that_are_no_switch_and_no_folder_are_rejected(value: object) -> None:
+    with pytest.raises(ValueError, match="spark_metrics must be True, False or the URL of a folder with event logs"):
+        check_metrics(value)
+
+
+@pytest.mark.parametrize("value", [True, False, "s3://connection@bucket/events"])
+def test_switch_or_folder_is_accepted(value: object) -> None:
+    check_metrics(value)

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from airflow_provider_spark_operator.core.report.record_values import measure
 from airflow_provider_spark_operator.core.report.recording import (
     MAX_TRIES,
     READ_SECONDS,
@@ -13,9 +14,10 @@ from airflow_provider_spark_operator.core.report.recording import (
     add_tries,
     close_record,
     find_pause,
+    shrink,
     summarize_try,
 )
-from airflow_provider_spark_operator.core.report.run_record import LARGEST, build_record
+from airflow_provider_spark_operator.core.report.run_record import LARGEST, LONGEST_TRIES, build_record
 from airflow_provider_spark_operator.core.report.timeline import build_timeline
 from tests.core.report.documents import at, build_application, build_spark_pod
 from tests.core.report.record_schema import VALIDATOR
@@ -123,3 +125,21 @@ def test_full_record_has_room_for_the_tries() -> None:
 
 def test_pause_grows_while_records_cannot_be_stored() -> None:
     assert [find_pause(failures) for failures in (0, 1, 2, 5, 6, 100)] == [0.05, 10, 20, 160, 300, 300]
+
+
+def test_extended_record_has_fewer_executors_and_room_for_earlier_tries() -> None:
+    executors = [{"name": "x" * 250, "state": "Running" if number else "Failed"} for number in range(100)]
+    record = {"executors": executors, "otherExecutors": {"Running": 2, "Failed": "many"}}
+    shrunk = shrink(record)
+
+    assert measure(shrunk) <= LARGEST - LONGEST_TRIES
+    assert shrunk["executors"] == executors[: len(shrunk["executors"])]
+    assert shrunk["otherExecutors"]["Running"] == 2 + 100 - len(shrunk["executors"])
+    assert shrink(shrunk) == shrunk
+    assert shrink({"live": False}) == {"live": False}
+
+
+def test_invalid_number_of_executors_is_counted_anew() -> None:
+    executors = [{"name": "x" * 30_000, "state": "Failed"}]
+
+    assert shrink({"executors": executors, "otherExecutors": {"Failed": "many"}})["otherExecutors"] == {"Failed": 1}

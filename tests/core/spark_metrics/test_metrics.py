@@ -20,6 +20,7 @@ from airflow_provider_spark_operator.core.spark_metrics.metrics import (
     describe_metrics,
     describe_progress,
     format_bytes,
+    read_peaks,
 )
 from airflow_provider_spark_operator.core.spark_metrics.sampling import find_line_pause
 from tests.core.report.documents import at, build_application, build_spark_pod
@@ -127,3 +128,14 @@ def test_heap_without_a_known_size_is_shown_alone() -> None:
 
 def test_lines_become_rare() -> None:
     assert [find_line_pause(lines) for lines in (0, 9, 10, 20, 90)] == [30, 30, 60, 120, 900]
+
+
+def test_memory_is_read_from_a_record() -> None:
+    record = {"spark": build_metrics(METRICS)}
+
+    assert read_peaks(record) == {"driver": Peak(2**20), "executor": Peak(2**28, 2**20, 2**29 + 2**20)}
+    assert read_peaks({"spark": {"memory": {"driver": {"peakHeapMiB": "x"}, "executor": 5}}}) == {
+        "driver": Peak(),
+        "executor": Peak(),
+    }
+    assert read_peaks({}) == {}

@@ -142,10 +142,10 @@ def _refuse(status: int, message: str) -> KubeError:
         ),
         (
             _refuse(503, "error trying to reach service"),
-            3,
+            5,
             "port 4040 of pod pi-0-driver does not answer. Check spark.ui.enabled and spark.ui.port",
         ),
-        (_refuse(502, "it redirects"), 3, "the Spark UI did not answer as expected: it redirects"),
+        (_refuse(502, "it redirects"), 5, "the Spark UI did not answer as expected: it redirects"),
     ],
 )
 async def test_refusal_is_logged_once_and_ends_the_samples(refusal: Exception, samples: int, cause: str) -> None:
