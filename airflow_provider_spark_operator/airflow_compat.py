@@ -65,6 +65,7 @@ __all__ = [
     "is_of_earlier_try",
     "is_unmapped",
     "load_dag_bag",
+    "load_stats",
     "mask_secrets",
     "read_asset_stores",
     "read_xcom",
@@ -292,6 +293,15 @@ def read_xcom(key: str, ti_key: "TaskInstanceKey") -> Any:
     )
     found = isinstance(answer, XComResult) and answer.value is not None
     return BaseXCom.deserialize_value(answer) if found else None
+
+
+def load_stats() -> Any:
+    """Return the interface of Airflow for metrics, whose functions `incr`, `gauge` and `timing` send to its backend."""
+    if TYPE_CHECKING or VERSION >= (3, 2):
+        from airflow.sdk.observability.stats import Stats
+    else:
+        from airflow.stats import Stats
+    return Stats
 
 
 def read_asset_stores(trigger: object) -> Mapping[str, Any]:

@@ -48,6 +48,7 @@ from .kill import (
     give_up,
     is_deferral_of_earlier_try,
 )
+from .metrics import emit_metrics
 from .retries import is_retried
 from .source import list_folders
 
@@ -312,6 +313,7 @@ class ApplicationRun:
     def _conclude(self, task_try: TaskTry, event: ApplicationEvent) -> Any:
         """Push the XComs of the end and return the result of the task, or raise its failure."""
         task = self._task
+        emit_metrics(self._context, event)
         document = self._read_known_document()
         task.link_target = results.build_link_target_from_event(
             event, document, self._parameters, task.kubernetes_conn_id
