@@ -13,6 +13,7 @@ from ..airflow_compat import AirflowException, AirflowFailException, mask_secret
 from ..core.compose.application import apply_parameters
 from ..core.kubernetes.problems import InvalidResource
 from ..core.parameters.parameters import Parameters
+from ..core.report.figures import RunFigures, read_figures
 from ..exceptions import SparkApplicationError, build_deletion, build_failure
 from ..follow.access.reference import ApplicationReference, resource_of
 from ..follow.ending.end import find_final_progress
@@ -81,7 +82,7 @@ def build_xcoms(event: ApplicationEvent) -> dict[str, Any]:
 
 
 def record_on_assets(context: Context, outlets: Iterable[object], event: ApplicationEvent) -> None:
-    """Add the application to the extras of the task's asset events.
+    """Add the application and its figures to the extras of the task's asset events. Extras of the user remain.
 
     The function adds the asset of the task to each asset alias, because an alias without an asset creates no event.
     """
@@ -89,10 +90,20 @@ def record_on_assets(context: Context, outlets: Iterable[object], event: Applica
         "spark_application": f"{event.namespace}/{event.name}",
         "spark_application_id": event.application_id,
         "spark_application_uid": event.uid,
+        "spark_outcome": event.outcome,
     }
+    figures = read_figures(event.record) if event.record else RunFigures()
+    known: dict[str, JsonValue] = {
+        "spark_seconds": figures.seconds,
+        "spark_core_hours": figures.core_hours,
+        "spark_cost": figures.cost,
+        "spark_currency": figures.currency,
+    }
+    extra |= {name: value for name, value in known.items() if value is not None}
     for outlet in outlets:
         if isinstance(outlet, Asset):
-            context["outlet_events"][outlet].extra.update(extra)
+            own = context["outlet_events"][outlet].extra
+            own.update({name: value for name, value in extra.items() if name not in own})
         elif isinstance(outlet, AssetAlias):
             context["outlet_events"][outlet].add(_build_task_asset(context), extra=extra)
 

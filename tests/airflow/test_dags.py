@@ -76,6 +76,9 @@ def test_alias_in_outlets_has_an_event(cluster: Cluster, run_dag: RunDag, deferr
         assert [alias.name for alias in event.source_aliases] == ["reports"]
         assert event.asset.uri == "spark-application://alias/write"
         assert event.extra["spark_application_uid"] == cluster.application()["metadata"]["uid"]
+        assert event.extra["spark_outcome"] == "Succeeded"
+        assert event.extra["spark_core_hours"] >= 0
+        assert event.extra["spark_seconds"] >= 0
 
 
 MAPPED_DAG_FILE = """

@@ -33,11 +33,40 @@ def test_asset_event_names_the_application(cluster: Cluster, deferrable: bool) -
         operator(outlets=[REPORT]).resume_execution("execute_complete", {"event": event}, context)
     else:
         task.execute(context)
-    assert context["outlet_events"][REPORT].extra == {
+    extra: dict[str, Any] = dict(context["outlet_events"][REPORT].extra)
+    assert extra.pop("spark_seconds") >= 0
+    assert extra.pop("spark_core_hours") >= 0
+    assert extra == {
         "spark_application": "jobs/pi",
         "spark_application_id": "pi-0",
         "spark_application_uid": cluster.application()["metadata"]["uid"],
+        "spark_outcome": "Succeeded",
     }
+
+
+def test_asset_event_has_the_cost_and_keeps_extras_of_the_user(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(
+        "AIRFLOW__SPARK_OPERATOR__PRICES", '{"currency": "EUR", "prices": [{"coreHour": 1, "gibHour": 0}]}'
+    )
+    context = build_context(TaskInstance(), outlet_events=OutletEvents())
+    context["outlet_events"][REPORT].extra.update(spark_core_hours="mine", rows=3)
+    operator(False, outlets=[REPORT]).execute(context)
+    extra: dict[str, Any] = dict(context["outlet_events"][REPORT].extra)
+    assert (extra["spark_core_hours"], extra["rows"], extra["spark_currency"]) == ("mine", 3, "EUR")
+    assert extra["spark_cost"] >= 0
+
+
+def test_asset_event_without_a_record_has_no_figures(cluster: Cluster) -> None:
+    context = build_context(TaskInstance(), outlet_events=OutletEvents())
+    operator(False, outlets=[REPORT], do_xcom_push=False).execute(context)
+    assert sorted(context["outlet_events"][REPORT].extra) == [
+        "spark_application",
+        "spark_application_id",
+        "spark_application_uid",
+        "spark_outcome",
+    ]
 
 
 @pytest.fixture
