@@ -37,7 +37,8 @@ old_enough := import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 13))
 AIRFLOW_PYTHON ?= $(call find_python,$(old_enough),python3.12 python3.11 python3)
 
 .PHONY: help demo dist installation test coverage check prose format spark-submit test-spark-submit e2e e2e-kueue \
-  airflow airflow-versions faults charts contract kueue traces reliability docs site bench clean
+  airflow airflow-versions faults charts contract kueue traces reliability docs site bench clean \
+  envtest image kind workflows
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9. -]+:.*## / {split($$1, names, " "); printf "  %-17s %s\n", names[1], $$2}' \
@@ -146,6 +147,44 @@ reliability: $(stamp) ## Test the controller with faults on a real API server (K
 	@$(call needs,$(has_control_plane),set $(control_plane)) \
 	exec $(bin)/python $(select) reliability -m "$${RELIABILITY_MARK:-}"
 
+# The programs of a real API server for `contract`, `charts` and `reliability`: etcd and kube-apiserver of envtest, and
+# kube-controller-manager, which collects garbage and deletes namespaces. Linux on x86-64 only.
+kubernetes := v1.36.2
+envtest := envtest-$(kubernetes)-linux-amd64.tar.gz
+download := curl --fail --silent --show-error --location --retry 3
+envtest: .envtest/kube-controller-manager ## Download a real API server to .envtest, for KUBEBUILDER_ASSETS
+	@echo "make envtest: downloaded Kubernetes $(kubernetes). Set KUBEBUILDER_ASSETS=$(CURDIR)/.envtest"
+
+.envtest/kube-controller-manager: requirements/envtest.sha512
+	@mkdir -p .envtest
+	@$(download) --output .envtest/$(envtest) \
+	  https://github.com/kubernetes-sigs/controller-tools/releases/download/envtest-$(kubernetes)/$(envtest)
+	@sha512sum --check --quiet $<
+	@tar -xzf .envtest/$(envtest) -C .envtest --strip-components 2 --touch
+	@$(download) --output $@.sha256 https://dl.k8s.io/release/$(kubernetes)/bin/linux/amd64/$(@F).sha256
+	@$(download) --output $@.part https://dl.k8s.io/release/$(kubernetes)/bin/linux/amd64/$(@F)
+	@echo "$$(cat $@.sha256)  $@.part" | sha256sum --check --quiet
+	@chmod +x $@.part && mv $@.part $@
+
+# The images on the node of `make kind`.
+IMAGE ?= spark-operator/controller:ci
+SPARK_IMAGE ?= apache/spark:4.3.0
+# The release of Kueue on this node; without it, Kueue is not installed.
+KUEUE ?=
+kueue_manifests = https://github.com/kubernetes-sigs/kueue/releases/download/$(KUEUE)/manifests.yaml
+kubectl := kubectl --kubeconfig .kind/kubeconfig
+
+image: ## Build the image of the controller (IMAGE; needs Docker)
+	@exec docker build --tag $(IMAGE) .
+
+kind: image ## Create a cluster with a node, .kind/kubeconfig (KUEUE=v0.19.2 adds Kueue; needs Docker and kind)
+	@mkdir -p .kind
+	@kind create cluster --name spark-operator --kubeconfig .kind/kubeconfig --wait 180s
+	@docker pull --quiet $(SPARK_IMAGE)
+	@kind load docker-image --name spark-operator $(IMAGE) $(SPARK_IMAGE)
+	@[ -z "$(KUEUE)" ] || { $(kubectl) apply --server-side -f $(kueue_manifests); \
+	  $(kubectl) wait --for condition=Available --timeout 300s --namespace kueue-system --all deployment; }
+
 docs: $(stamp) ## Generate the pages, and the attributes of the operator, that are made from code and data
 	@for page in write_attributes draw_architecture draw_states list_differences list_fields list_classes; do \
 	  $(bin)/python docs/$$page.py; \
@@ -190,9 +229,17 @@ prose: $(stamp) ## Check the documentation, docstrings and comments with Vale an
 	@[ ! -x $(bin)/vale ] || \
 	{ rm -rf .prose; $(bin)/python docs/extract_prose.py .prose $(prose); $(bin)/vale $(prose) .prose; }
 
+workflows: ## Check the workflows with actionlint and zizmor (needs Go)
+	@[ -x .workflows-venv/bin/zizmor ] || { $(PYTHON) -m venv .workflows-venv; \
+	  .workflows-venv/bin/python $(pip_install) --quiet --only-binary :all: \
+	  --require-hashes -r requirements/workflows.txt; }
+	@$(call needs,command -v go >/dev/null,install Go with which actionlint is built) \
+	go run github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
+	@.workflows-venv/bin/zizmor --offline --quiet --pedantic .github
+
 format: $(stamp) ## Format the code and apply the safe fixes
 	@$(bin)/ruff check --fix . ; $(bin)/ruff format .
 
 clean: ## Remove the files that targets created, including .venv
-	@rm -rf .venv .venv-airflow .demo .prose .import_linter_cache dist .site .site-venv .pytest_cache .mypy_cache \
-	  .ruff_cache .hypothesis
+	@rm -rf .venv .venv-airflow .demo .prose .import_linter_cache dist .site .site-venv .workflows-venv \
+	  .pytest_cache .mypy_cache .ruff_cache .hypothesis .envtest
