@@ -31,10 +31,6 @@ def build_store(stamp: TaskStamp) -> Store:
     return store
 
 
-async def discard(build: Build) -> None:
-    """Store nothing: the record is only needed while the application runs."""
-
-
 def require_prices(max_cost: float | None) -> None:
     """Reject a budget for the cost if there are no prices.
 

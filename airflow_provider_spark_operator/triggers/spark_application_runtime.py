@@ -5,8 +5,8 @@ DAG files do not import this module: it loads the Kubernetes client.
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Awaitable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -26,7 +26,7 @@ from ..follow.logs.logs import LogPosition
 from ..follow.narration.narrator import Narration
 from ..follow.narration.obstacles import WaitState
 from ..follow.recording.budget import BudgetCheck
-from ..follow.recording.recorder import RunRecorder
+from ..follow.recording.recorder import RunRecorder, discard
 from ..follow.recording.spark_sampler import SparkSampler
 from ..follow.submission.cancel import CancelOutcome, cancel, cancel_run, describe_outcome
 from ..follow.submission.stamp import TaskStamp, owner_of
@@ -54,7 +54,7 @@ from .links import ShowLinks, build_link_storage
 from .outage_memory import remember_outages
 from .outcome import build_event
 from .resource_secrets import ResourceSecrets
-from .run_record import build_store, discard, read_prices
+from .run_record import build_store, read_prices
 from .task_instance import Fate, read_fate
 
 logger = logging.getLogger(__name__)
@@ -197,7 +197,7 @@ class ApplicationWatch:
             async with (
                 asyncio.timeout(compute_seconds_until(self.deadline)) as limit,
                 share_hub(access, waiting_for=subject) as hub,
-                self._limit_use(limit),
+                self._budget_check.limit(limit) if self._budget_check else nullcontext(),
             ):
                 reference = await self._choose_reference(hub)
                 await self.secrets.learn(hub, reference)
@@ -252,19 +252,6 @@ class ApplicationWatch:
             sentence = f"{self.reference} exceeded its budget: it has used {self._budget_check.exceeded}"
             return self._build_event(EventKind.OVER_BUDGET, sentence)
         return self._build_event(EventKind.TIMED_OUT, self.timeout_sentence)
-
-    @asynccontextmanager
-    async def _limit_use(self, limit: asyncio.Timeout) -> AsyncIterator[None]:
-        """End the wait of the block, as its deadline does, if the application exceeds its budget."""
-        if self._budget_check is None:
-            yield
-            return
-        checking = asyncio.create_task(self._budget_check.follow(lambda: limit.reschedule(0)))
-        try:
-            yield
-        finally:
-            checking.cancel()
-            await asyncio.gather(checking, return_exceptions=True)
 
     def _warn_of_budget(self, figures: str) -> None:
         logger.warning("%s has used %s", self.reference, figures)

@@ -73,7 +73,10 @@ CLUSTER_OPTIONS = {"-n", "--namespace", "--context", "--kubeconfig"}
 
 LISTED = [verb for verb in VERBS if not verb.is_hidden]
 # The section about `diff` refers to the options of `submit`, except these.
-NOT_OF_DIFF = {"-o", "--output", "--dry-run", "--replace", "--wait", "--follow", "-f", "--verbose", "--timeout"}
+NOT_OF_DIFF = {
+    *("-o", "--output", "--dry-run", "--replace"),
+    *("--wait", "--follow", "-f", "--verbose", "--timeout", "--max-core-hours"),
+}
 
 
 def test_options_of_diff_are_those_of_submit() -> None:

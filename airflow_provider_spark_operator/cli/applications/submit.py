@@ -41,7 +41,7 @@ from ..submission.submission_source import (
     upload_nothing,
     write_object,
 )
-from ..views.application_end import Timeout, Verbose, Wait, read_wait
+from ..views.application_end import MaxCoreHours, Timeout, Verbose, Wait, read_wait
 from .named_applications import print_accepted, report_submission
 from .replacement import check_replacement, replace_application
 
@@ -94,6 +94,7 @@ def run(
     ] = False,
     verbose: Verbose = False,
     timeout: Timeout = None,
+    max_core_hours: MaxCoreHours = None,
     output: ResultOutput = ResultFormat.TEXT,
     api_version: ApiVersion = None,
     upload_to: UploadTo = None,
@@ -114,7 +115,9 @@ def run(
     are uploaded to --upload-to. The application continues if the command is interrupted. After a success, the driver
     pod is deleted, and its log with it; --keep-driver keeps it.
     """
-    waiting = read_wait(wait=wait, follow=follow, verbose=verbose, timeout=timeout, dry_run=dry_run)
+    waiting = read_wait(
+        wait=wait, follow=follow, verbose=verbose, timeout=timeout, dry_run=dry_run, max_core_hours=max_core_hours
+    )
     show_warnings()
     values = read_parameter_values(parameters)
     request = Request(

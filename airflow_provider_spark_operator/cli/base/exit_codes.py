@@ -17,6 +17,8 @@ class ExitCode(IntEnum):
     TIMED_OUT = 4
     INFRASTRUCTURE_FAILED = 5
     """The cluster could not schedule or run the application, or the local cluster could not run."""
+    BUDGET_EXCEEDED = 6
+    """The application requested more core-hours than `--max-core-hours`, and was deleted."""
     INTERRUPTED = 130
 
 
@@ -38,6 +40,7 @@ MEANINGS = {
         "the cluster could not run the application to its end, or the application was deleted. Also: the local cluster "
         "could not run, a check of `doctor` failed, the output could not be written, or an internal error"
     ),
+    ExitCode.BUDGET_EXCEEDED: "the application exceeded `--max-core-hours`, and was deleted",
     ExitCode.INTERRUPTED: (
         "interrupted (SIGINT, SIGTERM, SIGHUP). But `reconcile` and `local up` end with 0 after SIGTERM, and `forward` "
         "ends with 0 after Ctrl+C"

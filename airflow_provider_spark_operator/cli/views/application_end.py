@@ -2,15 +2,20 @@
 
 import asyncio
 import logging
+import math
 import sys
 from collections.abc import Coroutine, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Annotated, Any, Final, TypeAlias
 
+import click
+
 from ...core.kubernetes.times import format_duration
 from ...core.log.line_levels import SparkLineFilter
+from ...core.report.budget import Budget
 from ...core.verdict.verdict import FailureKind, Outcome
 from ...follow.access.errors import ApplicationDeleted
 from ...follow.access.outage_tolerance import retry
@@ -20,6 +25,9 @@ from ...follow.ending.evidence import describe_failure
 from ...follow.narration.driver_log import DriverLogOptions
 from ...follow.narration.narrator import Narration
 from ...follow.narration.obstacles import ATTENDED, WaitState
+from ...follow.recording.budget import BudgetCheck
+from ...follow.recording.recorder import RunRecorder, discard
+from ...follow.submission.cancel import cancel, describe_outcome
 from ...follow.watching.wait import Conclusion, wait_for_end, wait_for_state
 from ...follow.watching.watch import WatchHub
 from ...kube.backoff import Backoff
@@ -56,6 +64,31 @@ DeletionTimeout: TypeAlias = Annotated[
 ]
 
 
+def check_core_hours(text: str) -> float:
+    """Return the number in `text`.
+
+    Raises:
+        BadParameter: It is not a number greater than 0.
+    """
+    try:
+        number = float(text)
+    except ValueError:
+        number = 0.0
+    if not 0 < number < math.inf:
+        raise click.BadParameter("must be a number greater than 0")
+    return number
+
+
+MaxCoreHours: TypeAlias = Annotated[
+    float | None,
+    Parameter(
+        "--max-core-hours NUMBER",
+        "with --wait or --follow, delete the application when it has requested more core-hours; the exit code is then "
+        "6 (default: no limit)",
+        check=check_core_hours,
+    ),
+]
+
 _LONGEST_CAUSE: Final = 120
 
 
@@ -71,6 +104,7 @@ class Wait:
         verbose: Whether to print Spark's own lines below level WARNING as well.
         since: The time from which states are printed. None for all states.
         afterwards: What happens to the application after the limit, as a sentence.
+        max_core_hours: The core-hours after which the application is deleted. None if they are not limited.
     """
 
     states: Sequence[str] = ()
@@ -80,6 +114,7 @@ class Wait:
     verbose: bool = False
     since: datetime | None = None
     afterwards: str = "The application continues"
+    max_core_hours: float | None = None
 
     @property
     def goals(self) -> str:
@@ -92,7 +127,15 @@ class Wait:
         return f"{self.executors} ready executor{'s' * (self.executors > 1)}" if self.executors else ""
 
 
-def read_wait(*, wait: bool, follow: bool, verbose: bool, timeout: str | None, dry_run: bool) -> Wait | None:
+def read_wait(
+    *,
+    wait: bool,
+    follow: bool,
+    verbose: bool,
+    timeout: str | None,
+    dry_run: bool,
+    max_core_hours: float | None = None,
+) -> Wait | None:
     """Return how to wait according to the options of a command; None if it does not wait.
 
     Raises:
@@ -102,10 +145,14 @@ def read_wait(*, wait: bool, follow: bool, verbose: bool, timeout: str | None, d
         raise CommandError("--dry-run submits nothing: leave out --wait and --follow", ExitCode.INVALID)
     if timeout is not None and not (wait or follow):
         raise CommandError("--timeout needs --wait or --follow", ExitCode.INVALID)
+    if max_core_hours is not None and not (wait or follow):
+        raise CommandError("--max-core-hours needs --wait or --follow", ExitCode.INVALID)
     if verbose and not follow:
         raise CommandError("--verbose needs --follow", ExitCode.INVALID)
     limit = parse_duration(timeout) if timeout is not None else None
-    return Wait(limit=limit, with_log=follow, verbose=verbose) if wait or follow else None
+    if not (wait or follow):
+        return None
+    return Wait(limit=limit, with_log=follow, verbose=verbose, max_core_hours=max_core_hours)
 
 
 async def wait_and_report(client: KubeClient, reference: ApplicationReference, wait: Wait) -> ExitCode:
@@ -115,14 +162,23 @@ async def wait_and_report(client: KubeClient, reference: ApplicationReference, w
         KubeError: The API rejected a request, or could not be reached for a long time.
     """
     hub, situation = WatchHub(client), WaitState()
+    recorder, check = _watch_budget(reference, wait)
     try:
-        async with asyncio.timeout(wait.limit.total_seconds() if wait.limit is not None else None) as limit:
-            end = await _follow(hub, reference, wait, situation)
+        async with (
+            asyncio.timeout(wait.limit.total_seconds() if wait.limit is not None else None) as limit,
+            check.limit(limit) if check else nullcontext(),
+        ):
+            end = await _follow(hub, reference, wait, situation, recorder)
         if end is not None:
             return _report_end(end, wait)
         print_note(f"{reference} has {wait.wanted_executors}")
         return ExitCode.SUCCESS
     except TimeoutError:
+        if check is not None and check.exceeded is not None:
+            outcome = await cancel(client, reference, stamp=None)
+            sentence = f"{reference} exceeded its budget: it has used {check.exceeded}"
+            print_error(f"{sentence}; {describe_outcome(outcome, 'it')}. Raise --max-core-hours, or request less")
+            return ExitCode.BUDGET_EXCEEDED
         if wait.limit is None or not limit.expired():
             raise
         goal = f"did not reach {wait.goals}" if wait.goals else "did not end"
@@ -138,11 +194,21 @@ async def wait_and_report(client: KubeClient, reference: ApplicationReference, w
         print_continuation(reference, "logs -f" if wait.with_log else "wait")
         raise
     finally:
+        if recorder is not None:
+            await recorder.stop()
         await hub.close()
 
 
+def _watch_budget(reference: ApplicationReference, wait: Wait) -> tuple[RunRecorder | None, BudgetCheck | None]:
+    if wait.max_core_hours is None:
+        return None, None
+    recorder = RunRecorder(reference, discard)
+    budget = Budget(wait.max_core_hours, ends_application=True)
+    return recorder, BudgetCheck(budget, recorder, lambda figures: print_note(f"{reference} has used {figures}"))
+
+
 async def _follow(
-    hub: WatchHub, reference: ApplicationReference, wait: Wait, situation: WaitState
+    hub: WatchHub, reference: ApplicationReference, wait: Wait, situation: WaitState, recorder: RunRecorder | None
 ) -> Conclusion | None:
     """Wait for the end, a state or executors. A terminal shows the state, unless it shows the driver's whole log.
 
@@ -154,7 +220,7 @@ async def _follow(
         terminal = Terminal(
             is_shared=True, shows_log=wait.with_log, shows_routine=wait.verbose, progress=progress, since=wait.since
         )
-        narration = Narration(terminal, driver_log, situation, ATTENDED)
+        narration = Narration(terminal, driver_log, situation, ATTENDED, recorder=recorder)
         try:
             if not wait.goals:
                 return await wait_for_end(hub, reference, narration)

@@ -1,7 +1,8 @@
 """Check the budget of an application while a process waits for its end."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 
 from ...core.kubernetes.json_object import JsonObject
 from ...core.report.budget import FIRST_SECONDS, Budget, BudgetWatch
@@ -25,6 +26,20 @@ class BudgetCheck:
         self._recorder = recorder
         self._warn = warn
         self.exceeded: str | None = None
+
+    @asynccontextmanager
+    async def limit(self, wait: asyncio.Timeout) -> AsyncIterator[None]:
+        """Check the budget during the block, and let the block time out if the budget is exceeded.
+
+        Args:
+            wait: The timeout of the block.
+        """
+        checking = asyncio.create_task(self.follow(lambda: wait.reschedule(0)))
+        try:
+            yield
+        finally:
+            checking.cancel()
+            await asyncio.gather(checking, return_exceptions=True)
 
     async def follow(self, end_wait: Callable[[], None]) -> None:
         """Check the budget until it is exceeded.

@@ -44,6 +44,10 @@ _UNREAD = {"events": "a task that waits does not read Events"}
 _reads: WeakKeyDictionary[KubeClient, asyncio.Semaphore] = WeakKeyDictionary()
 
 
+async def discard(build: Build) -> None:
+    """Store nothing: the record is only needed while the application runs."""
+
+
 class _Stopped(Exception):
     """The recorder was stopped before a record was built: the final record follows."""
 

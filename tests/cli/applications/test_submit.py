@@ -403,3 +403,31 @@ def test_program_is_submitted_to_kubeflow(kubeflow_cluster: Cluster) -> None:
     spec = read_spec(kubeflow_cluster)
     assert spec["mainApplicationFile"] == "local:///opt/job.py"
     assert spec["executor"]["instances"] == 3
+
+
+def test_application_above_its_core_hours_is_deleted(
+    scripted_cluster: Cluster, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    scripted_cluster.script = run_on
+    assert main(["submit", "pi.yaml", "--follow", "--max-core-hours", "1e-9"]) == ExitCode.BUDGET_EXCEEDED
+    printed = capsys.readouterr().err
+    assert "SparkApplication jobs/pi exceeded its budget: it has used" in printed
+    assert "of at most 1e-09 core-hours; it is being deleted. Raise --max-core-hours, or request less" in printed
+    assert scripted_cluster.applications() == []
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        (["--max-core-hours", "3"], "--max-core-hours needs --wait or --follow"),
+        (["--wait", "--max-core-hours", "0"], "must be a number greater than 0"),
+        (["--wait", "--max-core-hours", "many"], "must be a number greater than 0"),
+        (["--wait", "--max-core-hours", "inf"], "must be a number greater than 0"),
+    ],
+)
+def test_invalid_core_hours_are_a_usage_error(
+    words: list[str], problem: str, scripted_cluster: Cluster, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["submit", "pi.yaml", *words]) == ExitCode.INVALID
+    assert problem in capsys.readouterr().err
+    assert scripted_cluster.applications() == []

@@ -22,7 +22,7 @@ from airflow_provider_spark_operator.cli.base.exit_codes import ExitCode
 from airflow_provider_spark_operator.cli.program.catalogue import VERBS
 from airflow_provider_spark_operator.testing.spark_clusters import stay_without_workers
 from tests.cli.program.test_documented_commands import ENDING, VERB_OF, folder, prepare, split
-from tests.cluster import NAMESPACE, Cluster, fail, stay_submitted
+from tests.cluster import NAMESPACE, Cluster, fail, run_on, stay_submitted
 from tests.hooks.clouds.loopback import Answer, Asked, serve
 from tests.kube.scripted_api import build_kubeconfig
 
@@ -186,6 +186,10 @@ def wait_later(cluster: Cluster) -> None:
     cluster.script, cluster.cluster_script = stay_submitted, stay_without_workers
 
 
+def run_later(cluster: Cluster) -> None:
+    cluster.script = run_on
+
+
 # By exit code and verb: a function that prepares the cluster, and the arguments.
 RESULTS: dict[tuple[ExitCode, str], tuple[Callable[[Cluster], None], str]] = {
     (ExitCode.APPLICATION_FAILED, "diff"): (create_failed, "diff pi.yaml"),
@@ -197,13 +201,14 @@ RESULTS: dict[tuple[ExitCode, str], tuple[Callable[[Cluster], None], str]] = {
     (ExitCode.TIMED_OUT, "delete"): (create_held, "delete pi --wait --timeout 1s"),
     (ExitCode.TIMED_OUT, "restart"): (create_waiting, "restart pi --wait --timeout 1s"),
     (ExitCode.TIMED_OUT, "submit"): (wait_later, "submit pi.yaml --wait --timeout 1s"),
+    (ExitCode.BUDGET_EXCEEDED, "submit"): (run_later, "submit pi.yaml --wait --max-core-hours 1e-9"),
     (ExitCode.TIMED_OUT, "wait"): (create_waiting, "wait pi --timeout 1s"),
 }
 # Elsewhere in tests/cli: test_local*.py, test_stop.py and test_reconcile_check.py have the codes of these verbs.
 WITH_OWN_TESTS = {"local run", "local down", "local prepare", "reconcile", "stop"}
 
 
-@pytest.mark.parametrize("code", [ExitCode.APPLICATION_FAILED, ExitCode.TIMED_OUT])
+@pytest.mark.parametrize("code", [ExitCode.APPLICATION_FAILED, ExitCode.TIMED_OUT, ExitCode.BUDGET_EXCEEDED])
 def test_each_verb_with_a_result_has_a_command(code: ExitCode) -> None:
     assert set(list_verbs(code)) - WITH_OWN_TESTS == {verb for found, verb in RESULTS if found == code}
 

@@ -40,6 +40,7 @@ def test_exit_codes_are_those_of_the_contract() -> None:
         "API_FAILED": 3,
         "TIMED_OUT": 4,
         "INFRASTRUCTURE_FAILED": 5,
+        "BUDGET_EXCEEDED": 6,
         "INTERRUPTED": 130,
     }
 
