@@ -87,8 +87,8 @@ export async function showRuns(scope) {
 
   /** Read a page of runs, and the records that are new, changed or due. Return the number of new runs. */
   async function read(from) {
-    const isActive = await findActive(scope); // first, because a task stores its final record before it ends
-    const page = await listRuns(scope, from, PAGE);
+    // Before the records, because a task stores its final record before it ends.
+    const [isActive, page] = await Promise.all([findActive(scope), listRuns(scope, from, PAGE)]);
     const [fresh, due] = [[], new Set(rows.filter((row) => from === 0 && row.due))];
     for (const { one, time } of page.runs) {
       const key = formatAddress(one);
