@@ -3,6 +3,8 @@
 import logging
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache, lru_cache, partial
+from threading import Event
+from typing import Any
 
 from airflow.sdk.execution_time import task_runner
 from asgiref.sync import sync_to_async
@@ -25,8 +27,12 @@ def build_store(stamp: TaskStamp) -> Store:
     """
 
     async def store(build: Build) -> None:
-        write = partial(_write, stamp, build)
-        await sync_to_async(write, thread_sensitive=False, executor=_create_pool())()
+        abandoned = Event()
+        write = partial(_write, stamp, build, abandoned)
+        try:
+            await sync_to_async(write, thread_sensitive=False, executor=_create_pool())()
+        finally:  # after a cancellation, the thread continues
+            abandoned.set()
 
     return store
 
@@ -75,13 +81,27 @@ def _create_pool() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(1, thread_name_prefix="spark-run-record")
 
 
-def _write(stamp: TaskStamp, build: Build) -> None:
+class _Abandoned(Exception):
+    """The final record follows, or is stored already."""
+
+
+def _write(stamp: TaskStamp, build: Build, abandoned: Event) -> None:
     if not hasattr(task_runner, "SUPERVISOR_COMMS"):
         return  # the task does not run in Airflow, but in a test
     # The import loads the configured backend, and fails if the configuration is not valid.
     from airflow.sdk.execution_time.xcom import XCom  # noqa: PLC0415
 
-    XCom.set(
+    class CheckedXCom(XCom):  # type: ignore[misc] # the class of the configured backend
+        """Does not store a record whose upload to the backend took too long: it would replace the final one."""
+
+        @classmethod
+        def serialize_value(cls, *values: Any, **more: Any) -> Any:
+            stored = super().serialize_value(*values, **more)
+            if abandoned.is_set():
+                raise _Abandoned
+            return stored
+
+    CheckedXCom.set(
         key=XCOM_KEY,
         value=build(),
         dag_id=stamp.dag_id,

@@ -207,7 +207,7 @@ def _build_wait(wait: Wait) -> JsonObject:
             "role": wait.role,
             "begin": format_time(wait.begin),
             "end": _format(wait.end),
-            "pods": len(wait.names) or None,
+            "pods": len(wait.pods) or None,
             "text": cut_text(wait.text, MAX_TEXT),
         }
     )

@@ -45,7 +45,7 @@ class Wait:
         begin: When the first one began to wait.
         end: When the last one stopped to wait. None if it still waits, or if the time is unknown.
         text: The latest message about it.
-        names: The names of the pods.
+        pods: The uids of the pods. The name of a pod whose uid is unknown.
     """
 
     kind: WaitKind
@@ -53,7 +53,19 @@ class Wait:
     begin: datetime
     end: datetime | None
     text: str
-    names: frozenset[str] = frozenset()
+    pods: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
+class _Pod:
+    """A pod. Later attempts can have executors of the same names."""
+
+    name: str
+    uid: str
+
+    @property
+    def key(self) -> str:
+        return self.uid or self.name
 
 
 _Key: TypeAlias = tuple[WaitKind, str]
@@ -107,8 +119,8 @@ def _list_quota_waits(events: Iterable[KubernetesObject]) -> Iterator[Wait]:
     for event in events:
         begin, end, text = read_first_time(event), read_last_time(event), pods.get_text(event.get("message"))
         if begin and end and _QUOTA in text:
-            name = _read_pod_name(event)
-            yield Wait(WaitKind.QUOTA, _name_role(name), begin, max(begin, end), text, frozenset({name} - {""}))
+            pod = _read_subject(event)
+            yield Wait(WaitKind.QUOTA, _name_role(pod.name), begin, max(begin, end), text, frozenset({pod.key} - {""}))
 
 
 def _list_pod_waits(all_pods: Iterable[KubernetesObject], events: Iterable[KubernetesObject]) -> Iterator[Wait]:
@@ -116,50 +128,55 @@ def _list_pod_waits(all_pods: Iterable[KubernetesObject], events: Iterable[Kuber
     waits: dict[_Key, Wait] = {}
     ends: dict[_Key, datetime] = {}
     for event in events:
-        name, begin, end = _read_pod_name(event), read_first_time(event), read_last_time(event)
-        if name and begin and end:
-            _read_event(event, name, begin, waits)
+        subject, begin, end = _read_subject(event), read_first_time(event), read_last_time(event)
+        if subject.name and begin and end:
+            _read_event(event, subject, begin, waits)
             if kind := _ENDS.get(pods.get_text(event.get("reason"))):
-                ends[kind, name] = end
+                ends[kind, subject.key] = end
     for pod in all_pods:
         _read_pod(pod, waits, ends)
     for key, wait in waits.items():
         yield replace(wait, end=max(ends[key], wait.begin) if key in ends else None)
 
 
-def _read_event(event: KubernetesObject, name: str, begin: datetime, waits: dict[_Key, Wait]) -> None:
+def _read_event(event: KubernetesObject, subject: _Pod, begin: datetime, waits: dict[_Key, Wait]) -> None:
     reason, text = pods.get_text(event.get("reason")), pods.get_text(event.get("message"))
     kind = WaitKind.IMAGE if reason in _IMAGE_FAILED and "image" in text else _BEGINS.get(reason)
-    if kind is None and reason == "Pulled" and (WaitKind.IMAGE, name) in waits:
+    if kind is None and reason == "Pulled" and (WaitKind.IMAGE, subject.key) in waits:
         kind = WaitKind.IMAGE  # its message contains how long it took
     if kind:
-        _begin(waits, kind, name, begin, text)
+        _begin(waits, kind, subject, begin, text)
 
 
 def _read_pod(pod: KubernetesObject, waits: dict[_Key, Wait], ends: dict[_Key, datetime]) -> None:
     metadata, status = pods.get_object(pod.get("metadata")), pods.get_status(pod)
-    name, created = pods.get_text(metadata.get("name")), read_time(metadata.get("creationTimestamp"))
+    subject, created = _identify(metadata), read_time(metadata.get("creationTimestamp"))
     scheduled = pods.find_condition(status, "PodScheduled")
     since, word = read_time(scheduled.get("lastTransitionTime")), pods.get_text(scheduled.get("status")).lower()
     if created and word == "false" and scheduled.get("message"):
-        _begin(waits, WaitKind.NODE, name, created, pods.get_text(scheduled.get("message")))
+        _begin(waits, WaitKind.NODE, subject, created, pods.get_text(scheduled.get("message")))
     if since and word == "true":
-        ends[WaitKind.NODE, name] = since
+        ends[WaitKind.NODE, subject.key] = since
     for container in pods.list_all_containers(status):
         if container.reason in pods.PULL_FAILURES and (begin := since or created):
-            _begin(waits, WaitKind.IMAGE, name, begin, container.message or container.reason)
+            _begin(waits, WaitKind.IMAGE, subject, begin, container.message or container.reason)
         if container.started:
-            ends[WaitKind.IMAGE, name] = container.started
+            ends[WaitKind.IMAGE, subject.key] = container.started
 
 
-def _begin(waits: dict[_Key, Wait], kind: WaitKind, name: str, begin: datetime, text: str) -> None:
-    wait = waits.get((kind, name)) or Wait(kind, _name_role(name), begin, None, text, frozenset({name}))
-    waits[kind, name] = replace(wait, begin=min(begin, wait.begin), text=text or wait.text)
+def _begin(waits: dict[_Key, Wait], kind: WaitKind, pod: _Pod, begin: datetime, text: str) -> None:
+    wait = waits.get((kind, pod.key)) or Wait(kind, _name_role(pod.name), begin, None, text, frozenset({pod.key}))
+    waits[kind, pod.key] = replace(wait, begin=min(begin, wait.begin), text=text or wait.text)
 
 
-def _read_pod_name(event: KubernetesObject) -> str:
+def _read_subject(event: KubernetesObject) -> _Pod:
+    """Return the pod of an Event, without name and uid if it is about something else."""
     subject = pods.get_object(event.get("involvedObject"))
-    return pods.get_text(subject.get("name")) if subject.get("kind") == "Pod" else ""
+    return _identify(subject if subject.get("kind") == "Pod" else {})
+
+
+def _identify(members: KubernetesObject) -> _Pod:
+    return _Pod(pods.get_text(members.get("name")), pods.get_text(members.get("uid")))
 
 
 def _name_role(pod: str) -> str:
@@ -179,10 +196,10 @@ def _merge(waits: Iterable[Wait]) -> list[Wait]:
         if index is None or ((end := merged[index].end) and end < wait.begin):
             latest[key] = len(merged)
             merged.append(wait)
-            members.append(set(wait.names))
+            members.append(set(wait.pods))
         else:
             before = merged[index]
             end = max(before.end, wait.end) if before.end and wait.end else None
             merged[index] = replace(before, end=end, text=wait.text)
-            members[index] |= wait.names
-    return [replace(wait, names=frozenset(names)) for wait, names in zip(merged, members, strict=True)]
+            members[index] |= wait.pods
+    return [replace(wait, pods=frozenset(found)) for wait, found in zip(merged, members, strict=True)]

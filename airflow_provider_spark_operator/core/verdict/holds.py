@@ -3,6 +3,7 @@
 A first attempt that is held has no status. Its Events and its Workload show the cause.
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -28,6 +29,7 @@ _QUEUE_REASONS: Final = frozenset({reasons.KUEUE_ADMISSION_PENDING, reasons.KUEU
 _REPETITION: Final = "waiting for kueue admission"
 _MINUTE: Final = 60
 _HOUR: Final = 3600
+_ELAPSED: Final = re.compile(r" \((?:\d+ (?:h|min|s) ?)+so far\)|, last renewed (?:\d+ (?:h|min|s) ?)+ago")
 
 
 @dataclass(frozen=True)
@@ -165,6 +167,11 @@ def format_wait(duration: timedelta) -> str:
     if seconds < 2 * _HOUR:
         return f"{minutes} min"
     return f"{minutes // 60} h {minutes % 60} min"
+
+
+def drop_elapsed(sentence: str) -> str:
+    """Return a sentence of this package about a wait without the times that have passed, which always change."""
+    return _ELAPSED.sub("", sentence)
 
 
 def _build_held(

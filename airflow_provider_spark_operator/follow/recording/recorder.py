@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
+from math import inf
 from typing import TypeAlias
 from weakref import WeakKeyDictionary
 
@@ -18,6 +19,7 @@ from ...core.report.recording import RecordingSchedule
 from ...core.report.run_record import build_record
 from ...core.report.timeline import build_timeline
 from ...core.spark_metrics.metrics import SparkMetrics, build_metrics
+from ...core.verdict.holds import drop_elapsed
 from ...core.verdict.verdict import Verdict
 from ...kube.client import KubeClient
 from ..access.pods import list_application_pods
@@ -80,11 +82,12 @@ class RunRecorder:
         self._client: KubeClient | None = None
         self._schedule = RecordingSchedule()
         self._pods = ObservedPods()
+        self._listed = -inf  # when all pods were noted last, by the clock of the event loop
         self._packing = asyncio.Lock()
         self._resource: KubernetesObject | None = None
         self._end: tuple[Verdict, Evidence] | None = None
         self._is_running = False
-        self._waiting: str | None = None
+        self._waiting = ""
         self._refusal: str | None = None
         self._spark: SparkMetrics | None = None
         self._spark_problem = ""
@@ -117,6 +120,8 @@ class RunRecorder:
         """
         if self._client is None:
             return
+        if is_complete:
+            self._listed = asyncio.get_running_loop().time()
         label = dialect_of(self._reference.resource.api_version).application_label
         async with self._packing:
             known = self._pods
@@ -127,7 +132,7 @@ class RunRecorder:
             self._pods = await asyncio.to_thread(pack) if is_long else pack()
         if is_complete:
             self._refusal = None
-            self._schedule.note_read(asyncio.get_running_loop().time())
+            self._schedule.note_read(self._listed)
         if not known.is_equal_to(self._pods):
             self._schedule.note_change()
             self._check()
@@ -150,7 +155,10 @@ class RunRecorder:
         self._schedule.note_read(asyncio.get_running_loop().time())
         try:
             async with _reads.setdefault(self._client, asyncio.Semaphore(_CONCURRENT_READS)):
-                await self.observe(await list_application_pods(self._client, self._reference))
+                began = asyncio.get_running_loop().time()
+                found = await list_application_pods(self._client, self._reference)
+            if began >= self._listed:  # otherwise, another part has listed the pods meanwhile, perhaps later
+                await self.observe(found)
         except Exception as error:  # the record must not fail the task
             self._refusal = self._hide(str(error) or type(error).__name__)
 
@@ -203,7 +211,8 @@ class RunRecorder:
         if not self._is_storable:
             return
         now = asyncio.get_running_loop().time()
-        if (waiting := self._describe_wait()) != self._waiting:
+        # Times that pass would make each record differ from the one before it.
+        if (waiting := drop_elapsed(self._describe_wait() or "")) != self._waiting:
             self._waiting = waiting
             self._schedule.note_change()
         is_reading = self._reading is not None and not self._reading.done()
@@ -257,7 +266,7 @@ class RunRecorder:
                 unread["log"] = self._hide(evidence.log_problem)
         if self._spark_problem:
             unread["spark"] = self._hide(self._spark_problem)
-        waiting = None if self._end is not None else self._waiting
+        waiting = "" if self._end is not None else self._waiting
         record = build_record(
             timeline,
             verdict=verdict,

@@ -34,7 +34,7 @@ class WriteQueue:
             self._task = asyncio.create_task(self._run())
 
     async def remove(self, write: Write, seconds: float) -> None:
-        """Do not call the function any more. Wait until its call has ended.
+        """Do not call the function any more. Wait until its call has ended, and cancel a call that lasts longer.
 
         Args:
             write: The function.
@@ -42,7 +42,9 @@ class WriteQueue:
         """
         self._waiting.pop(write, None)
         if self._current is not None and self._current[0] == write:
-            await asyncio.wait([self._current[1]], timeout=seconds)
+            task = self._current[1]
+            await asyncio.wait([task], timeout=seconds)
+            task.cancel()
 
     async def _run(self) -> None:
         while self._waiting:
@@ -51,7 +53,7 @@ class WriteQueue:
             self._current = (write, task)
             await asyncio.wait([task])
             self._current = None
-            self._failures = 0 if task.result() else self._failures + 1
+            self._failures = 0 if not task.cancelled() and task.result() else self._failures + 1
             await asyncio.sleep(find_pause(self._failures))
 
 

@@ -105,7 +105,9 @@ def build_spark_pod(
 
 def build_event(reason: str, second: float, *, pod: str = "", message: str = "") -> dict[str, Any]:
     """Return an Event about a pod, or about the application if `pod` is empty."""
-    subject = {"kind": "Pod", "name": pod} if pod else {"kind": "SparkApplication", "name": "pi"}
+    subject = (
+        {"kind": "Pod", "name": pod, "uid": f"uid-of-{pod}"} if pod else {"kind": "SparkApplication", "name": "pi"}
+    )
     time = at(second).isoformat()
     return {
         "involvedObject": subject,

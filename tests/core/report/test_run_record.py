@@ -391,7 +391,7 @@ WAITS = st.builds(
     begin=TIMES.filter(bool),
     end=TIMES,
     text=TEXTS,
-    names=st.frozensets(TEXTS, max_size=3),
+    pods=st.frozensets(TEXTS, max_size=3),
 )
 MARKS = st.builds(Mark, time=TIMES.filter(bool), kind=st.sampled_from(MarkKind), text=TEXTS)
 

@@ -67,8 +67,8 @@ def test_pods_wait_for_nodes_until_they_are_assigned() -> None:
     ]
     pods = [assign(build_spark_pod("pi-0-exec-1", started=22), 20)]
     driver, executors = list_found(pods=pods, events=events)
-    assert driver == Wait(WaitKind.NODE, "driver", at(2), at(4), MESSAGE, frozenset({"pi-0-driver"}))
-    names = frozenset({"pi-0-exec-1", "pi-0-exec-2"})
+    assert driver == Wait(WaitKind.NODE, "driver", at(2), at(4), MESSAGE, frozenset({"uid-of-pi-0-driver"}))
+    names = frozenset({"uid-of-pi-0-exec-1", "uid-of-pi-0-exec-2"})
     assert executors == Wait(WaitKind.NODE, "executor", at(12), at(30), MESSAGE, names)
 
 
@@ -90,7 +90,7 @@ def test_waits_of_a_role_that_do_not_overlap_are_apart() -> None:
 @pytest.mark.parametrize("created", [8, None])
 def test_pending_pod_waits_for_a_node_since_its_creation(created: float | None) -> None:
     waits = list_found(pods=[build_pending("pi-0-exec-1", created=created)])
-    expected = Wait(WaitKind.NODE, "executor", at(8), None, MESSAGE, frozenset({"pi-0-exec-1"}))
+    expected = Wait(WaitKind.NODE, "executor", at(8), None, MESSAGE, frozenset({"uid-of-pi-0-exec-1"}))
     assert waits == ((expected,) if created else ())
 
 
@@ -99,7 +99,7 @@ def test_pod_waits_for_its_image_until_it_is_pulled_or_started() -> None:
         build_event("Pulling", 12, pod="pi-0-exec-1", message='Pulling image "spark"'),
         build_event("Pulled", 40, pod="pi-0-exec-1", message='Successfully pulled image "spark" in 28s'),
     ]
-    names = frozenset({"pi-0-exec-1"})
+    names = frozenset({"uid-of-pi-0-exec-1"})
     pulled = 'Successfully pulled image "spark" in 28s'
     assert list_found(events=events) == (Wait(WaitKind.IMAGE, "executor", at(12), at(40), pulled, names),)
     started = list_found(pods=[build_spark_pod("pi-0-exec-1", started=41)], events=events)
@@ -142,7 +142,7 @@ def test_exceeded_quota_is_a_wait() -> None:
     waits = build_timeline(document, at(60), all_pods=[build_spark_pod("pi-0-exec-1")], events=events).waits
     assert waits == (
         Wait(WaitKind.QUOTA, "application", at(8), at(20), message),
-        Wait(WaitKind.QUOTA, "executor", at(30), at(30), message, frozenset({"pi-0-exec-1"})),
+        Wait(WaitKind.QUOTA, "executor", at(30), at(30), message, frozenset({"uid-of-pi-0-exec-1"})),
     )
 
 
@@ -156,3 +156,21 @@ def test_event_without_a_time_shows_no_wait() -> None:
     event = build_event("FailedScheduling", 2, pod="pi-0-driver", message=MESSAGE)
     del event["firstTimestamp"], event["lastTimestamp"]
     assert list_found(events=[event]) == ()
+
+
+def test_executors_of_two_attempts_with_the_same_name_wait_apart() -> None:
+    events = [
+        build_event("FailedScheduling", 2, pod="pi-0-exec-1", message="a"),
+        build_event("Scheduled", 4, pod="pi-0-exec-1"),
+        build_event("FailedScheduling", 3, pod="pi-0-exec-1", message="b"),
+    ]
+    events[2]["involvedObject"]["uid"] = "later"
+    (wait,) = list_found(events=events)
+    assert (wait.end, wait.pods) == (None, frozenset({"uid-of-pi-0-exec-1", "later"}))
+
+
+def test_event_without_a_uid_is_about_the_pod_of_its_name() -> None:
+    event = build_event("FailedScheduling", 2, pod="pi-0-exec-1", message="a")
+    del event["involvedObject"]["uid"]
+    (wait,) = list_found(events=[event])
+    assert wait.pods == frozenset({"pi-0-exec-1"})

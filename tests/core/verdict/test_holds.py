@@ -1,14 +1,17 @@
 """The reasons why an application or a SparkCluster has no pods."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 
 from airflow_provider_spark_operator.core.dialects.dialect import read_progress
+from airflow_provider_spark_operator.core.kubernetes.ownership import LeaseReference
 from airflow_provider_spark_operator.core.states.states import SuspendReason
 from airflow_provider_spark_operator.core.verdict.holds import (
     Hold,
+    drop_elapsed,
     find_held_application,
     find_held_cluster,
     find_hold,
@@ -16,6 +19,7 @@ from airflow_provider_spark_operator.core.verdict.holds import (
     format_wait,
     select_workload,
 )
+from airflow_provider_spark_operator.core.verdict.obstacles import LostController
 
 NOW = datetime(2026, 11, 12, 12, 0, tzinfo=UTC)
 CREATED = "2026-11-12T11:00:00Z"
@@ -338,3 +342,11 @@ def test_time_of_a_suspension_that_the_status_does_not_record_is_left_out() -> N
     hold = find_hold(held, [], None)
     assert hold is not None
     assert hold.describe(NOW).startswith("it is suspended by spec.suspend; ")
+
+
+@pytest.mark.parametrize("minutes", [0.5, 10, 500])
+def test_elapsed_times_can_be_dropped(minutes: float) -> None:
+    since = NOW - timedelta(minutes=minutes)
+    assert drop_elapsed(Hold("it waits", since, "no quota").describe(NOW)) == "it waits: no quota"
+    lost = LostController(LeaseReference("spark", "controller"), since)
+    assert drop_elapsed(lost.describe(NOW)) == replace(lost, renewed=None).describe(NOW)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 import pytest
 
 from airflow_provider_spark_operator.core.dialects.dialect import read_progress
+from airflow_provider_spark_operator.core.verdict.holds import Hold
 from airflow_provider_spark_operator.core.verdict.verdict import judge_progress
 from airflow_provider_spark_operator.follow.access.reference import ApplicationReference
 from airflow_provider_spark_operator.follow.ending.evidence import Evidence
@@ -111,6 +112,35 @@ async def test_application_that_waits_is_not_read() -> None:
         await asyncio.sleep(600)
     assert client.read_at == []
     assert [each.get("waiting") for _, each in store.records] == [None, "queue team-a is full"]
+
+
+async def test_time_that_passes_is_no_change_of_what_the_application_waits_for() -> None:
+    client, store = Client(), Store()
+    began = client.get_time()
+
+    def describe() -> str:
+        return Hold("it waits for Kueue admission", began, "no quota", "").describe(client.get_time())
+
+    async with record(client, store, describe_wait=describe) as recorder:
+        update(recorder, "Submitted")
+        await asyncio.sleep(3600)
+    assert [each["waiting"] for _, each in store.records] == ["it waits for Kueue admission: no quota"]
+
+
+async def test_list_of_pods_that_began_before_a_later_one_is_ignored() -> None:
+    client, store = Client(), Store()
+    client.pause = 20
+    async with record(client, store) as recorder:
+        update(recorder, *RUNNING)  # begins to list the pods
+        await asyncio.sleep(10)
+        executor = build_driver(owner="p1", status={"phase": "Running"})
+        executor["metadata"] |= {"name": "pi-exec-1", "uid": "e1"}
+        executor["metadata"]["labels"] = executor["metadata"]["labels"] | {"spark-role": "executor"}
+        await recorder.observe([*client.pods, executor])
+        await asyncio.sleep(30)
+        final = await recorder.close()
+    assert final is not None
+    assert [each["state"] for each in final["executors"]] == ["Pending"], "the older list would show its deletion"
 
 
 async def test_pods_that_another_part_has_read_are_not_read_again() -> None:
@@ -244,9 +274,15 @@ async def test_stop_waits_for_the_store_in_progress_and_drops_a_later_one() -> N
     assert len(ended) == 1
 
 
-async def test_store_that_does_not_answer_does_not_stop_the_end() -> None:
+async def test_store_that_does_not_answer_is_cancelled_at_the_end() -> None:
+    cancelled = asyncio.Event()
+
     async def save(build: Build) -> None:
-        await asyncio.sleep(3600)
+        try:
+            await asyncio.sleep(3600)
+        except asyncio.CancelledError:
+            cancelled.set()
+            raise
 
     recorder = RunRecorder(REFERENCE, save)
     recorder.begin(cast("KubeClient", Client()))
@@ -254,6 +290,7 @@ async def test_store_that_does_not_answer_does_not_stop_the_end() -> None:
     await asyncio.sleep(1)
     async with asyncio.timeout(10):
         await recorder.stop()
+        await cancelled.wait()
     assert recorder.build() is not None
 
 
@@ -291,6 +328,25 @@ async def test_malformed_application_yields_no_record_and_no_error(
         update(recorder, *RUNNING)
         assert await recorder.close() is None
     assert "could not build the record of SparkApplication jobs/pi: an unexpected document" in caplog.text
+
+
+async def test_queue_continues_after_a_call_was_cancelled() -> None:
+    queue, calls = WriteQueue(), list[str]()
+
+    async def hang() -> bool:
+        await asyncio.sleep(3600)
+        return True
+
+    async def write() -> bool:
+        calls.append("write")
+        return True
+
+    queue.add(hang)
+    queue.add(write)
+    await asyncio.sleep(0.1)
+    await queue.remove(hang, 5)
+    await asyncio.sleep(60)
+    assert calls == ["write"]
 
 
 async def test_queue_calls_a_function_that_waits_once() -> None:
