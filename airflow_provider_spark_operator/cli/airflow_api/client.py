@@ -133,7 +133,11 @@ class AirflowClient:
         return f"could not read {url.raw_path} from Airflow at {self._address}: {cause}"
 
     def _build_refusal(self, url: URL, response: aiohttp.ClientResponse, content: bytes) -> AirflowRequestFailed:
-        status = response.status
+        status, answer = response.status, parse_status(content)
+        reason = cut_text(get_text(answer.get("detail") or answer.get("message")), _LONGEST_REASON)
+        # Airflow answers an expired token with 401, and a token that it did not issue with 403.
+        if status == HTTPStatus.FORBIDDEN and reason == "Invalid JWT token":
+            status = HTTPStatus.UNAUTHORIZED
         if status == HTTPStatus.UNAUTHORIZED:
             cause = f"the token in {TOKEN_VARIABLE} is not valid, or has expired. {_advise_token(self._address)}"
         elif status == HTTPStatus.FORBIDDEN:
@@ -145,8 +149,6 @@ class AirflowClient:
             place = cut_text(response.headers.get("Location", ""), _LONGEST_REASON)
             cause = f"it redirects to {place or 'another address'}. Use the address of Airflow itself"
         else:
-            detail = parse_status(content)
-            reason = cut_text(get_text(detail.get("detail") or detail.get("message")), _LONGEST_REASON)
             cause = f"it answered with status {status}{f': {reason}' if reason else ''}"
         return AirflowRequestFailed(self._describe(url, cause), status)
 

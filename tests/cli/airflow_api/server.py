@@ -53,7 +53,7 @@ class Airflow:
         if request.path == "/air/api/v2/version":
             return web.json_response({"version": self.version, "git_version": None})
         if request.headers.get("Authorization") != f"Bearer {TOKEN}":
-            return web.json_response({"detail": "Invalid JWT token"}, status=401)
+            return web.json_response({"detail": "Invalid JWT token"}, status=403)
         parts = request.raw_path.partition("?")[0].removeprefix("/air/api/v2/dags/").split("/")
         if len(parts) == 6:
             return web.json_response(self._list(parts[0], request))
