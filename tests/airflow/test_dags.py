@@ -13,7 +13,7 @@ from airflow.utils.session import create_session
 from sqlalchemy import select
 
 from airflow_provider_spark_operator.testing.applications import Application
-from tests.cluster import Cluster, fail, succeed
+from tests.cluster import Cluster, fail, run_on, succeed
 from tests.core.report.record_schema import VALIDATOR
 
 pytestmark = [
@@ -274,3 +274,21 @@ def test_record_of_each_mapped_task_is_an_xcom(
         assert (record["live"], record["verdict"]["outcome"]) == (False, "Succeeded")
         assert record["application"]["task"]["mapIndex"] == str(task.map_index)
     assert "could not store" not in caplog.text
+
+
+@pytest.mark.parametrize("deferrable", [True, False], ids=["deferred", "on the worker"])
+def test_task_that_exceeds_its_budget_is_not_retried(
+    cluster: Cluster, run_dag: RunDag, monkeypatch: pytest.MonkeyPatch, deferrable: bool
+) -> None:
+    monkeypatch.setattr("airflow_provider_spark_operator.follow.recording.budget.FIRST_SECONDS", 0.05)
+    cluster.script = run_on
+    body = (
+        "SparkApplicationOperator(task_id='pi', application='pi.yaml', name='pi', kubernetes_conn_id='spark',"
+        f" deferrable={deferrable}, retries=2, retry_delay=0, max_core_hours=1e-9, on_budget_exceeded='fail')"
+    )
+    dag_id = f"budget_{deferrable}".lower()
+    dag_run = run_dag(DAG_FILE.format(dag_id=dag_id, body=body), dag_id, pi__yaml=APPLICATION)
+    (task_instance,) = dag_run.get_task_instances()
+    assert (task_instance.state, task_instance.try_number) == ("failed", 1)
+    assert read_xcom(dag_run, "pi", "spark_run")["verdict"]["failureKind"] == "budget"
+    assert cluster.applications() == []
