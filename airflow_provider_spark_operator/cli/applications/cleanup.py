@@ -20,7 +20,7 @@ from ..base.errors import print_error, print_note
 from ..base.exit_codes import ExitCode
 from ..options.declaration import Parameter
 from ..options.options import AllNamespaces, Context, Kubeconfig, Namespace, Selector
-from ..options.state_words import list_state_words, require_states
+from ..options.state_words import complete_states, require_states
 from ..views.pod_census import PodCensus
 from .named_applications import act_on_applications, list_applications
 
@@ -77,7 +77,7 @@ def run(
             "only applications with this outcome (succeeded or failed) or in this state, for example "
             "ResourceReleased; can be repeated",
             check=require_states(_OUTCOMES, list_ended_states()),
-            complete=lambda *_: list_state_words(_OUTCOMES, list_ended_states()),
+            complete=complete_states(_OUTCOMES, list_ended_states()),
         ),
     ] = None,
     selector: Selector = None,

@@ -28,7 +28,7 @@ from ..options.options import (
     Selector,
     TaskId,
 )
-from ..options.state_words import list_state_words, require_states
+from ..options.state_words import complete_states, require_states
 from ..options.task_filter import TaskFilter
 from ..output.resource_list import ResourceList, open_list
 from ..views.application_columns import ApplicationFilter, ApplicationTable, Query
@@ -80,7 +80,7 @@ def run(
             "only applications with this state (for example RunningHealthy), phase (waiting, running, stopping, "
             "ended) or outcome (succeeded, failed); can be repeated",
             check=require_states(_WORDS),
-            complete=lambda *_: list_state_words(_WORDS),
+            complete=complete_states(_WORDS),
         ),
     ] = None,
     failure: Annotated[

@@ -18,7 +18,7 @@ from ..base.errors import CommandError
 from ..base.exit_codes import ExitCode
 from ..options.declaration import Parameter
 from ..options.options import Context, DagId, Kubeconfig, Namespace, OptionalName, RunId, TaskId
-from ..options.state_words import list_state_words, require_states
+from ..options.state_words import complete_states, require_states
 from ..options.task_filter import TaskFilter
 from ..views.application_end import Timeout, Wait, wait_and_report
 from .named_applications import run_with_application
@@ -55,7 +55,7 @@ def run(
             "running, stopping, ended), or until N executors are ready; can be repeated to wait for the first of "
             "several (default: wait for the end)",
             check=_require_goals,
-            complete=lambda *_: [*list_state_words(tuple(Phase)), _EXECUTORS],
+            complete=complete_states((*Phase, _EXECUTORS)),
         ),
     ] = None,
     dag: DagId = None,
