@@ -161,7 +161,8 @@ class SparkApplicationOperator(BaseOperator):
             Kubeflow's operator, "sparkoperator.k8s.io/v1beta2". If None, the apiVersion of the manifest is used.
             Without a manifest, it is `spark.apache.org/v1`.
         name: Name of the application. Overrides `metadata.name`. If neither is set, the name is derived from the DAG
-            id, the task id and the run id.
+            id, the task id and the run id. Without a manifest, the executor pods are named after the application,
+            unless `conf` sets spark.kubernetes.executor.podNamePrefix.
         namespace: Namespace of the application. Overrides `metadata.namespace`. If neither is set, the namespace of the
             connection is used.
         kubernetes_conn_id: Id of a connection to a Kubernetes cluster. If None, the default cluster is used: the one

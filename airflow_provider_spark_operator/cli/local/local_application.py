@@ -77,8 +77,9 @@ def _compose_script(file: str, arguments: Sequence[str], values: Mapping[str, An
     }
     if not _EXECUTOR_NUMBER_KEYS & (values.get("conf") or {}).keys():
         defaults["executor_instances"] = 1
-    document = override_metadata(new_application(), name=_build_name(script.stem), namespace=None)
-    return apply_parameters(document, Parameters(**{**defaults, **values}))
+    name = _build_name(script.stem)
+    document = override_metadata(new_application(), name=name, namespace=None)
+    return apply_parameters(document, Parameters(**{**defaults, **values}), name)
 
 
 def _locate_module(path: str) -> str:

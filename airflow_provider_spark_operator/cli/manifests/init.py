@@ -84,7 +84,7 @@ def _build(name: str, *, is_dag: bool, kubeflow: bool) -> str:
     if is_dag:
         text = KUBEFLOW_DAG if kubeflow else DAG
         return text.replace("DAG_ID", f"spark_{name.replace('-', '_')}").replace('task_id="pi"', f'task_id="{name}"')
-    return (KUBEFLOW if kubeflow else APACHE).replace("NAME", quote(name), 1)
+    return (KUBEFLOW if kubeflow else APACHE).replace("NAME", quote(name))
 
 
 def _set_program(dag: str, program: str, folder: Path, *, kubeflow: bool) -> str:
@@ -139,6 +139,8 @@ spec:
     spark.executor.instances: "2"
     spark.executor.cores: "1"
     spark.executor.memory: "1g"
+    # The name in Spark's interface, and the beginning of the names of executors, unless the program sets another one.
+    spark.app.name: NAME
 
   applicationTolerations:
     # Never, OnFailure, OnInfrastructureFailure or Always. In Airflow, leave restarts to the retries of the task.

@@ -16,7 +16,6 @@ from ...core.kubernetes.manifest import build_manifest, is_stored
 from ...core.kubernetes.names import DEFAULT_API_VERSION
 from ...core.kubernetes.problems import InvalidResource, Problem
 from ...core.parameters.parameters import NAMES, Parameters
-from ...core.report.events import EXECUTOR_PREFIX_KEY
 from ...core.spark.installation import advise_installation
 from ...follow.access.errors import NameTaken
 from ...follow.access.reference import ApplicationReference
@@ -164,7 +163,7 @@ def _compose(request: Request, write: WriteObject) -> JsonObject:
             raise FileUnavailable(f"could not find file {request.file!r} in {Path.cwd()}")
         name = request.name or _build_name(request.file)
         document = read_document(None, request.api_version, name=name, namespace=None)
-        values = _name_executors(name, _add_program(request.file, values))
+        values = _add_program(request.file, values)
         problems = Parameters(**values).find_problems(alone=True)
         if problems:
             raise InvalidResource(problems)
@@ -212,15 +211,6 @@ def _add_program(file: str, values: dict[str, Any]) -> dict[str, Any]:
     if values.get("py_file"):
         raise CommandError("--py-file cannot be combined with a script: leave one of them out", ExitCode.INVALID)
     return {**values, "py_file": file}
-
-
-def _name_executors(name: str, values: dict[str, Any]) -> dict[str, Any]:
-    """Let the names of executors begin with that of the application. Spark's default is the class of its Python runner.
-
-    With restarts, the executors of each attempt need other names. Spark adds random digits to the name of the program.
-    """
-    key = "spark.app.name" if values.get("restart_policy") else EXECUTOR_PREFIX_KEY
-    return {**values, "conf": {key: name, **(values.get("conf") or {})}}
 
 
 def _build_name(file: str) -> str:

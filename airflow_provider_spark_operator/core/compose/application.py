@@ -10,6 +10,7 @@ from ..kubernetes.problems import InvalidResource
 from ..parameters.parameter_types import read_seconds
 from ..parameters.parameters import Parameters
 from ..parameters.pod_settings import format_values
+from ..spark.spark_conf import EXECUTOR_PREFIX_KEY, NAME_KEY
 from .files import MountedFiles
 from .memory import MemoryGrowth, grow_memory
 
@@ -37,12 +38,13 @@ class TaskSettings:
     memory: MemoryGrowth = field(default_factory=MemoryGrowth)
 
 
-def apply_parameters(document: JsonObject, parameters: Parameters) -> JsonObject:
+def apply_parameters(document: JsonObject, parameters: Parameters, name: str = "") -> JsonObject:
     """Return `document` with the fields that `parameters` override.
 
     Args:
         document: The document of an application. It stays unchanged.
         parameters: Rendered parameters.
+        name: The name of the application. If the document has no spec, the executors are named after the application.
 
     Raises:
         InvalidResource: A parameter is not valid, or a part of the document has the wrong type.
@@ -50,12 +52,23 @@ def apply_parameters(document: JsonObject, parameters: Parameters) -> JsonObject
     problems = parameters.find_problems()
     if problems:
         raise InvalidResource(problems)
-    written = dialect_of(document.get("apiVersion")).write_parameters(document, parameters)
+    dialect = dialect_of(document.get("apiVersion"))
+    written = dialect.write_parameters(document, parameters)
+    if name and not document.get("spec") and parameters.cluster is None:
+        # Spark's default is the class of its Python runner. The executors of each attempt need other names, so with
+        # restarts only the name of the program is set, to which Spark adds random digits.
+        key = NAME_KEY if parameters.restart_policy else EXECUTOR_PREFIX_KEY
+        is_given = key in dialect.read_properties(written)
+        written = dialect.write_properties(written, {} if is_given else {key: name})
     return write_metadata(written, parameters)
 
 
 def compose_application(
-    document: JsonObject, parameters: Parameters, settings: TaskSettings, files: MountedFiles | None = None
+    document: JsonObject,
+    parameters: Parameters,
+    settings: TaskSettings,
+    files: MountedFiles | None = None,
+    name: str = "",
 ) -> JsonObject:
     """Return the application that a task submits.
 
@@ -64,12 +77,13 @@ def compose_application(
         parameters: Rendered parameters, with the URIs of files.
         settings: Further settings of the task.
         files: Files to mount into the pods. The dialect must support them.
+        name: See `apply_parameters`.
 
     Raises:
         InvalidResource: A parameter is not valid, or a part of the document has the wrong type.
     """
     dialect = dialect_of(document.get("apiVersion"))
-    document = apply_parameters(document, parameters)
+    document = apply_parameters(document, parameters, name)
     if files:
         document = dialect.mount_files(document, files.name, files.contents, executors=files.executors)
     document = dialect.write_ttl(document, read_seconds(settings.ttl))

@@ -5,13 +5,10 @@ from typing import Final
 
 from ..kubernetes.json_object import JsonObject, change_texts
 from ..kubernetes.pods import get_object, get_text, list_objects
+from ..spark.spark_conf import EXECUTOR_PREFIX_KEY, NAME_KEY
 from .files import build_config_map_name
 
-_NAME_KEYS: Final = (
-    "spark.app.name",
-    "spark.kubernetes.driver.pod.name",
-    "spark.kubernetes.executor.podNamePrefix",
-)
+_NAME_KEYS: Final = (NAME_KEY, "spark.kubernetes.driver.pod.name", EXECUTOR_PREFIX_KEY)
 
 
 def rename_derived_objects(document: Mapping[str, object], name: str) -> JsonObject:

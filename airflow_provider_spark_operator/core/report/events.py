@@ -9,11 +9,10 @@ from ..dialects.dialect import dialect_of
 from ..dialects.progress import Progress
 from ..kubernetes import pods
 from ..kubernetes.times import read_last_time, read_time
+from ..spark.spark_conf import EXECUTOR_PREFIX_KEY
 
 # Events of earlier attempts have expired.
 _ATTEMPTS: Final = 20
-EXECUTOR_PREFIX_KEY: Final = "spark.kubernetes.executor.podNamePrefix"
-"""The Spark property with the beginning of the names of executors."""
 EXECUTOR_INFIX: Final = "-exec-"
 """Is before the number of an executor in the name of its pod."""
 

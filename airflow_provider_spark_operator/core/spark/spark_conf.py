@@ -8,6 +8,9 @@ from ..kubernetes.names import ROLE_DRIVER, ROLE_EXECUTOR
 DYNAMIC_ALLOCATION_KEY: Final = "spark.dynamicAllocation.enabled"
 IMAGE_KEY: Final = "spark.kubernetes.container.image"
 DRIVER_IMAGE_KEY: Final = "spark.kubernetes.driver.container.image"
+NAME_KEY: Final = "spark.app.name"
+# The beginning of the names of executors.
+EXECUTOR_PREFIX_KEY: Final = "spark.kubernetes.executor.podNamePrefix"
 EXECUTOR_IMAGE_KEY: Final = "spark.kubernetes.executor.container.image"
 # The properties that name the Spark container in the pod template of a role.
 TEMPLATE_CONTAINER_KEYS: Final[Mapping[str, str]] = {

@@ -49,9 +49,9 @@ class Composition:
             FileUnavailable: A file could not be read.
             UploadFailed: A file could not be uploaded.
         """
+        name = self.document["metadata"].get("name") or (self.stamp.build_default_name() if self.stamp else "")
         sender = Sender(
-            application=self.document["metadata"].get("name")
-            or (self.stamp.build_default_name() if self.stamp else ""),
+            application=name,
             try_id=self.stamp.task_instance_id if self.stamp else str(uuid4()),
             folders=self.folders,
             upload_to=self.upload_to,
@@ -60,7 +60,7 @@ class Composition:
         )
         dialect = dialect_of(self.document.get("apiVersion"))
         parameters, files = ship(_parse_templates(self.parameters), sender, write, can_mount=dialect.can_mount_files)
-        return compose_application(self.document, parameters, self.settings, files)
+        return compose_application(self.document, parameters, self.settings, files, name)
 
 
 def _parse_templates(parameters: Parameters) -> Parameters:

@@ -48,7 +48,7 @@ def test_manifest_of_kubeflow_is_that_of_apache() -> None:
     converted = conversion.document
     assert converted is not None
     conf = converted["spec"]["sparkConf"]
-    expected = yaml.safe_load(init.APACHE)["spec"]
+    expected = yaml.safe_load(init.APACHE.replace("NAME", "pi"))["spec"]
     assert {key: conf[key] for key in expected["sparkConf"]} == expected["sparkConf"]
     assert converted["spec"]["pyFiles"] == expected["pyFiles"]
 

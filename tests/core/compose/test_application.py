@@ -1,5 +1,6 @@
 """The application that a task submits."""
 
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -26,6 +27,39 @@ def test_compose_application_applies_parameters_files_and_settings() -> None:
     assert made["spec"]["pyFiles"] == "local:///a.py"
     assert made["spec"]["configMapSpecs"][0]["name"] == "files"
     assert made["spec"]["applicationTolerations"] == {"ttlAfterStopMillis": 604_800_000}
+
+
+PREFIX = "spark.kubernetes.executor.podNamePrefix"
+
+
+@pytest.mark.parametrize("api_version", [None, KUBEFLOW])
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ({}, {PREFIX: "pi"}),
+        ({"conf": {PREFIX: "mine"}}, {PREFIX: "mine"}),
+        ({"restart_policy": "OnFailure"}, {"spark.app.name": "pi"}),
+        ({"restart_policy": "OnFailure", "conf": {"spark.app.name": "mine"}}, {"spark.app.name": "mine"}),
+    ],
+    ids=["one attempt", "given prefix", "restarts", "given name"],
+)
+def test_executors_of_a_program_are_named_after_the_application(
+    given: dict[str, Any], expected: dict[str, str], api_version: str | None
+) -> None:
+    parameters = replace(PARAMETERS, **given)
+    made = compose_application(new_application(api_version), parameters, TaskSettings(), name="pi")
+    assert made["spec"]["sparkConf"] == expected
+
+
+@pytest.mark.parametrize(
+    ("spec", "cluster", "name"),
+    [({"mainClass": "Pi"}, None, "pi"), ({}, "shared", "pi"), ({}, None, "")],
+    ids=["manifest", "SparkCluster", "unknown name"],
+)
+def test_executors_are_not_named(spec: dict[str, Any], cluster: str | None, name: str) -> None:
+    parameters = Parameters(jars=["local:///a.jar"], main_class="Pi", cluster=cluster)
+    made = compose_application(new_application() | {"spec": spec}, parameters, TaskSettings(), name=name)
+    assert PREFIX not in made["spec"].get("sparkConf", {})
 
 
 @pytest.mark.parametrize("duration", [timedelta(minutes=5), 300])
