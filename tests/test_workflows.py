@@ -1,4 +1,4 @@
-"""The workflows call targets of the Makefile, and run each tier of `.ci/run`."""
+"""The workflows call targets that `make` knows, and run each tier of `.ci/run`."""
 
 import re
 from pathlib import Path

@@ -104,7 +104,7 @@ def list_commands(text: str) -> Iterator[list[str]]:
                 words = words[end + 1 :]
 
 
-TARGETS = set(re.findall(r"^([a-z-]+)[a-z -]*:", (REPOSITORY / "Makefile").read_text(), re.MULTILINE))
+TARGETS = set(re.findall(r"^([a-z0-9-]+)[a-z0-9 -]*:", (REPOSITORY / "Makefile").read_text(), re.MULTILINE))
 
 
 def _read_project(folder: str) -> dict[str, Any]:
@@ -135,7 +135,7 @@ def _check_image(arguments: list[str]) -> None:
 
 
 def _check_variables(arguments: list[str]) -> None:
-    assert all(re.fullmatch(r"[A-Z_]+=\S+", argument) for argument in arguments)
+    assert all(re.fullmatch(r"[A-Z0-9_]+=\S+", argument) for argument in arguments)
 
 
 def _check_clone(arguments: list[str]) -> None:
