@@ -271,12 +271,13 @@ def mask_secrets(text: str) -> str:
     return str(redact(text))
 
 
-def read_xcom(key: str, ti_key: "TaskInstanceKey") -> Any:
+def read_xcom(key: str, ti_key: "TaskInstanceKey", *, or_of_earlier_run: bool = False) -> Any:
     """Return an XCom of a task, or None. Before Airflow 3.2, `BaseXCom.get_one` warns if there is none.
 
     Args:
         key: The key of the XCom.
         ti_key: The task instance.
+        or_of_earlier_run: Whether to return the XCom of the latest earlier run that has one, if this run has none.
     """
     from airflow.sdk.bases.xcom import BaseXCom
     from airflow.sdk.execution_time.comms import GetXCom, XComResult
@@ -289,6 +290,7 @@ def read_xcom(key: str, ti_key: "TaskInstanceKey") -> Any:
             task_id=ti_key.task_id,
             run_id=ti_key.run_id,
             map_index=ti_key.map_index,
+            include_prior_dates=or_of_earlier_run,
         )
     )
     found = isinstance(answer, XComResult) and answer.value is not None

@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any
 
 from airflow.sdk import Context
@@ -14,6 +14,7 @@ from ..core.kubernetes.pods import get_object, get_text, list_objects
 from ..core.report.record_values import cut_text
 from ..core.report.recording import MAX_TRIES, add_tries, close_record, shrink, summarize_try
 from ..core.report.run_record import MAX_TEXT
+from ..core.spark_metrics.advice import MAX_RUNS, advise, measure_run
 from ..core.spark_metrics.metrics import Peak, build_metrics, describe_metrics, read_peaks
 from ..core.verdict.verdict import FailureKind
 from ..hooks.event_log import EventLogUnavailable, read_event_log
@@ -23,6 +24,7 @@ from ..triggers.run_record import XCOM_KEY
 logger = logging.getLogger(__name__)
 
 _STORE_KEY = "spark_run_tries"
+_RUNS_KEY = "spark_runs_measured"
 
 
 def store_final_record(
@@ -47,7 +49,8 @@ def store_final_record(
         return
     final = dict(record) if failure is None else close_record(record, failure, kind)
     if event_logs is not None and failure is None:
-        final = shrink(_add_event_log(final, event_logs))
+        final = _add_event_log(final, event_logs)
+    final = shrink(_add_advice(final, context))
     push_xcoms({XCOM_KEY: _add_earlier_tries(final, context)}, context["ti"])
 
 
@@ -69,9 +72,28 @@ def _add_event_log(record: JsonObject, folder: str) -> JsonObject:
     return record | {"spark": build_metrics(metrics), "missing": missing}
 
 
+def _add_advice(record: JsonObject, context: Context) -> JsonObject:
+    """Return the record with suggestions, and keep what the latest runs of the task used for later runs."""
+    measured = measure_run(record)
+    if measured is None:
+        return record
+    # A run stores this XCom only here, so this is the one of the latest earlier run.
+    runs = [*list_objects(_read_xcom(_RUNS_KEY, context, or_of_earlier_run=True)), measured][-MAX_RUNS:]
+    push_xcoms({_RUNS_KEY: runs}, context["ti"])
+    advice = advise(runs)
+    for each in advice:
+        logger.info("advice: %s", each.text)
+    return record | ({"advice": [asdict(each) for each in advice]} if advice else {})
+
+
 def _read_stored(context: Context) -> Mapping[str, Any] | None:
+    stored = _read_xcom(XCOM_KEY, context)
+    return stored if isinstance(stored, dict) else None
+
+
+def _read_xcom(key: str, context: Context, *, or_of_earlier_run: bool = False) -> object:
     task_instance = context["ti"]
-    key = TaskInstanceKey(
+    ti_key = TaskInstanceKey(
         dag_id=task_instance.dag_id,
         task_id=task_instance.task_id,
         run_id=task_instance.run_id,
@@ -79,11 +101,10 @@ def _read_stored(context: Context) -> Mapping[str, Any] | None:
         map_index=-1 if task_instance.map_index is None else task_instance.map_index,
     )
     try:
-        stored = read_xcom(XCOM_KEY, key)
+        return read_xcom(key, ti_key, or_of_earlier_run=or_of_earlier_run)
     except Exception as error:  # nothing was stored, or the store does not answer
-        logger.debug("could not read the XCom %s: %s", XCOM_KEY, error)
+        logger.debug("could not read the XCom %s: %s", key, error)
         return None
-    return stored if isinstance(stored, dict) else None
 
 
 def _add_earlier_tries(record: JsonObject, context: Context) -> JsonObject:

@@ -15,12 +15,14 @@ from airflow.sdk.bases.xcom import BaseXCom
 from airflow.sdk.execution_time import task_runner
 from airflow.sdk.execution_time.comms import SetXCom
 
+from airflow_provider_spark_operator.core.spark_metrics.advice import MAX_RUNS
 from airflow_provider_spark_operator.exceptions import SparkApplicationDeleted, SparkApplicationFailed
 from airflow_provider_spark_operator.operators.run_record import store_final_record
 from airflow_provider_spark_operator.testing.applications import Application
 from airflow_provider_spark_operator.triggers.run_record import XCOM_KEY
 from tests.cluster import Cluster, fail, run_on, stay_submitted, succeed
 from tests.core.report.record_schema import VALIDATOR
+from tests.core.spark_metrics.test_advice import build_run
 from tests.core.spark_metrics.test_event_log import LOG
 from tests.operators.tasks import operator
 from tests.task import TaskInstance, build_context, call_when_logged, defer, fire, reload, run
@@ -115,7 +117,7 @@ def test_deferral_that_timed_out_closes_the_stored_record(
     task = operator(execution_timeout=timedelta(hours=1))
     defer(task, task_instance)
     live = {"version": 1, "live": True, "state": "RunningHealthy"}
-    monkeypatch.setattr("airflow_provider_spark_operator.operators.run_record.read_xcom", lambda *_: live)
+    monkeypatch.setattr("airflow_provider_spark_operator.operators.run_record.read_xcom", lambda *_, **__: live)
     with pytest.raises(Exception, match="no triggerer reported the end"):
         task.resume_execution("__fail__", {"error": "Trigger timeout"}, build_context(task_instance))
     record = task_instance.xcoms[XCOM_KEY]
@@ -308,3 +310,30 @@ def test_missing_event_log_is_logged_and_recorded(
     [why] = [each["why"] for each in record["missing"] if each["what"] == "spark"]
     assert why.startswith("its final figures are missing: ")
     assert "the final figures of Spark are missing: " in caplog.text
+
+
+def test_what_a_run_used_is_kept_for_later_runs(
+    cluster: Cluster, deferrable: bool, supervisor: Supervisor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "pi-0").write_bytes(b"\n".join(LOG))
+    earlier = [build_run()] * MAX_RUNS
+    monkeypatch.setattr("airflow_provider_spark_operator.operators.run_record.read_xcom", lambda *_, **__: earlier)
+    task_instance = TaskInstance()
+    run(operator(deferrable, spark_metrics=f"file://{tmp_path}"), task_instance)
+
+    runs = task_instance.xcoms["spark_runs_measured"]
+    assert runs[:-1] == earlier[1:]
+    assert runs[-1]["taskSeconds"] == pytest.approx(4.4)
+    assert "advice" not in read_final(task_instance), "the last run had other requests"
+
+
+def test_advice_is_logged_and_recorded(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
+    runs, task_instance = [build_run()] * 2, TaskInstance()
+    monkeypatch.setattr("airflow_provider_spark_operator.operators.run_record.read_xcom", lambda *_, **__: runs)
+    monkeypatch.setattr("airflow_provider_spark_operator.operators.run_record.measure_run", lambda _: build_run())
+    store_final_record(build_context(task_instance), {"version": 1}, None)
+
+    (advice,) = task_instance.xcoms[XCOM_KEY]["advice"]
+    assert advice["parameter"] == "executor_memory"
+    assert f"advice: {advice['text']}" in caplog.messages

@@ -11,7 +11,7 @@ from ..kubernetes.names import ROLE_DRIVER, ROLE_EXECUTOR
 from ..kubernetes.pods import get_object
 from ..report.record_values import cut_text, drop_unknown, format_time, limit_number
 
-LONGEST: Final = 2800
+LONGEST: Final = 2900
 """The size of the largest result of `build_metrics` in bytes, as JSON in ASCII."""
 _LONGEST_NAME: Final = 200
 _SUBJECTS: Final = {ROLE_DRIVER: "the driver", ROLE_EXECUTOR: "an executor"}
@@ -65,17 +65,24 @@ class Peak:
 
     Attributes:
         heap: The heap of the JVM.
-        off_heap: The memory of the JVM outside of its heap.
+        off_heap: The memory of the JVM outside of its heap: classes, compiled code and buffers.
         rss: The memory of the JVM, Python and other processes, which Linux reports.
+        other: The part of `rss` without the JVM.
     """
 
     heap: int = 0
     off_heap: int = 0
     rss: int = 0
+    other: int = 0
 
-    def __or__(self, other: "Peak") -> "Peak":
+    def __or__(self, more: "Peak") -> "Peak":
         """Return the larger of each amount."""
-        return Peak(max(self.heap, other.heap), max(self.off_heap, other.off_heap), max(self.rss, other.rss))
+        return Peak(
+            max(self.heap, more.heap),
+            max(self.off_heap, more.off_heap),
+            max(self.rss, more.rss),
+            max(self.other, more.other),
+        )
 
 
 @dataclass(frozen=True)
@@ -179,6 +186,7 @@ def _build_memory(peak: Peak, heap: int) -> JsonObject:
         "peakHeapMiB": _to_mebibytes(peak.heap),
         "peakOffHeapMiB": _to_mebibytes(peak.off_heap),
         "peakRssMiB": _to_mebibytes(peak.rss),
+        "peakOtherMiB": _to_mebibytes(peak.other),
     }
     return {name: limit_number(size) for name, size in sizes.items() if size} if peak != Peak() else {}
 
@@ -194,7 +202,7 @@ def read_peaks(record: KubernetesObject) -> dict[str, Peak]:
 
 
 def _read_peak(sizes: Mapping[str, object]) -> Peak:
-    values = [sizes.get(name) for name in ("peakHeapMiB", "peakOffHeapMiB", "peakRssMiB")]
+    values = [sizes.get(name) for name in ("peakHeapMiB", "peakOffHeapMiB", "peakRssMiB", "peakOtherMiB")]
     return Peak(*(size * 2**20 if isinstance(size, int) else 0 for size in values))
 
 

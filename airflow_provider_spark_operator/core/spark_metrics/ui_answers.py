@@ -15,7 +15,8 @@ QUANTILES: Final = "0.5,1.0"
 """The quantiles of a summary of tasks: the median and the largest value."""
 
 _LARGEST: Final = 2**53 - 1
-_RSS: Final = ("ProcessTreeJVMRSSMemory", "ProcessTreePythonRSSMemory", "ProcessTreeOtherRSSMemory")
+_OFF_HEAP: Final = ("JVMOffHeapMemory", "DirectPoolMemory", "MappedPoolMemory")
+_OTHER: Final = ("ProcessTreePythonRSSMemory", "ProcessTreeOtherRSSMemory")
 
 
 def read_number(value: object) -> int:
@@ -68,8 +69,9 @@ def read_executors(answer: object, now: datetime) -> tuple[Work, dict[str, Peak]
 
 def read_peak(metrics: Mapping[str, object]) -> Peak:
     """Return the memory in a set of executor metrics."""
-    rss = sum(read_number(metrics.get(name)) for name in _RSS)
-    return Peak(read_number(metrics.get("JVMHeapMemory")), read_number(metrics.get("JVMOffHeapMemory")), rss)
+    jvm, heap = read_number(metrics.get("ProcessTreeJVMRSSMemory")), read_number(metrics.get("JVMHeapMemory"))
+    off_heap, other = (sum(read_number(metrics.get(name)) for name in names) for names in (_OFF_HEAP, _OTHER))
+    return Peak(heap, off_heap, jvm + other, other)
 
 
 def _measure_life(executor: Mapping[str, object], now: datetime) -> int:

@@ -35,7 +35,7 @@ METRICS = SparkMetrics(
     Work(10_500, 42_000, 210, 3 * 2**30, 2**20),
     512,
     Skew(0, "collect at job.py:8", 6280, 319),
-    {"driver": Peak(2**20), "executor": Peak(2**28, 2**20, 2**29 + 1)},
+    {"driver": Peak(2**20), "executor": Peak(2**28, 2**20, 2**29 + 1, 2**21)},
     {"driver": 512, "executor": 1024},
 )
 HUGE = 2**70
@@ -60,7 +60,13 @@ def test_record_has_the_figures() -> None:
         "skew": {"stage": 0, "name": "collect at job.py:8", "longestSeconds": 6.28, "medianSeconds": 0.319},
         "memory": {
             "driver": {"heapMiB": 512, "peakHeapMiB": 1},
-            "executor": {"heapMiB": 1024, "peakHeapMiB": 256, "peakOffHeapMiB": 1, "peakRssMiB": 513},
+            "executor": {
+                "heapMiB": 1024,
+                "peakHeapMiB": 256,
+                "peakOffHeapMiB": 1,
+                "peakRssMiB": 513,
+                "peakOtherMiB": 2,
+            },
         },
     }
 
@@ -72,7 +78,7 @@ def test_unknown_figures_are_absent() -> None:
 
 
 def build_largest() -> JsonObject:
-    counts, peak = Counts(HUGE, HUGE, HUGE), Peak(HUGE, HUGE, HUGE)
+    counts, peak = Counts(HUGE, HUGE, HUGE), Peak(HUGE, HUGE, HUGE, HUGE)
     largest = SparkMetrics(
         Source.EVENT_LOG,
         TIME,
@@ -133,7 +139,7 @@ def test_lines_become_rare() -> None:
 def test_memory_is_read_from_a_record() -> None:
     record = {"spark": build_metrics(METRICS)}
 
-    assert read_peaks(record) == {"driver": Peak(2**20), "executor": Peak(2**28, 2**20, 2**29 + 2**20)}
+    assert read_peaks(record) == {"driver": Peak(2**20), "executor": Peak(2**28, 2**20, 2**29 + 2**20, 2**21)}
     assert read_peaks({"spark": {"memory": {"driver": {"peakHeapMiB": "x"}, "executor": 5}}}) == {
         "driver": Peak(),
         "executor": Peak(),

@@ -38,7 +38,8 @@ EXECUTOR = {
     "totalShuffleWrite": 8,
     "peakMemoryMetrics": {
         "JVMHeapMemory": 100,
-        "JVMOffHeapMemory": 50,
+        "JVMOffHeapMemory": 40,
+        "DirectPoolMemory": 10,
         "ProcessTreeJVMRSSMemory": 200,
         "ProcessTreePythonRSSMemory": 30,
     },
@@ -78,7 +79,7 @@ def test_executors_show_work_and_memory_by_role() -> None:
     work, peaks = read_executors([EXECUTOR, ended, driver], NOW)
 
     assert work == Work(20_000, 2 * 29_500 + 2 * 10_000, 1000, 14, 16)
-    assert peaks == {"executor": Peak(100, 50, 230), "driver": Peak(60, 0, 0)}
+    assert peaks == {"executor": Peak(100, 50, 230, 30), "driver": Peak(60, 0, 0)}
 
 
 def test_executor_without_a_time_has_no_slots() -> None:

@@ -236,7 +236,9 @@ for (const [search, sentence] of Object.entries({
 
 test("what Spark did is shown in words, and hostile figures are text", async () => {
   const facts = [{ name: "progress", text: "stages 3/4" }, { name: "<b>x</b>", text: {} }, "text", null];
-  const page = await openTask({ record: { ...ENDED, spark: { facts } }, state: "success" });
+  const advice = [{ text: "executor_memory='4g'" }, { text: "<i>" }, 5];
+  const page = await openTask({ record: { ...ENDED, advice, spark: { facts } }, state: "success" });
+  assert.match(page.textContent, /Advice.*executor_memory='4g'.*<i>/s);
   assert.match(page.textContent, /What Spark did.*progress: stages 3\/4.*<b>x<\/b>: \[object Object\]/s);
 });
 

@@ -54,6 +54,7 @@ function build(record, links, one) {
     ...buildHead(record, layout), buildVerdict(record), buildLinks(links, one), buildLanes(layout),
     section("Events", buildMarks(layout)), section("Waits", buildWaits(record, layout)),
     section(`Totals${time}`, buildTotals(record)),
+    section("Advice", listTexts(record.advice, ({ text }) => make("li", {}, `${text}`))),
     section("What Spark did", listTexts(record.spark?.facts, ({ name, text }) => make("li", {}, `${name}: ${text}`))),
     section("Earlier tries", listTexts(record.earlierTries, ({ tryNumber, begin, end, verdict = {} }) =>
       make("li", {}, `Try ${tryNumber}: ${verdict.sentence ?? verdict.outcome ?? "unknown"} `,
@@ -141,13 +142,12 @@ const buildWaits = ({ waits, live }, { end: now }) => listTexts(waits, ({ kind, 
 
 const formatShare = (share, when) => (share > 0 ? `, ${Number((share * 100).toFixed(1))} % ${when}` : "");
 function buildTotals({ totals: { waitingSeconds, waitingShare, executors, executorsAtOnce, requested, cost } }) {
-  const facts = [
+  return make("dl", {}, [
     ["Waiting", waitingSeconds >= 0 && formatDuration(waitingSeconds * 1000) + formatShare(waitingShare, "of the run")],
     ["Executors", Object.entries(executors ?? {}).map(([state, number]) => `${number} ${state}`).join(", ")],
     ["Executors at once", executorsAtOnce],
     ...Object.entries(requested ?? {}).map(([role, { coreHours, gibHours, waitingShare }]) => [`Requested by ${role}s`,
       `${coreHours} core-hours${formatShare(waitingShare, "before the containers started")}; ${gibHours} GiB-hours`]),
     ["Cost", cost && `${cost.amount} ${cost.currency ?? ""}`],
-  ].filter(([, value]) => value || value === 0);
-  return make("dl", {}, facts.map(([name, value]) => [make("dt", {}, name), make("dd", {}, value)]));
+  ].filter(([, value]) => value || value === 0).map(([name, value]) => [make("dt", {}, name), make("dd", {}, value)]));
 }

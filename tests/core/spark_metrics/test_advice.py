@@ -1,0 +1,172 @@
+"""Suggestions from the last runs of a task, and the runs that do not permit one."""
+
+from typing import Any
+
+import pytest
+
+from airflow_provider_spark_operator.core.spark_metrics.advice import (
+    LEAST_RUNS,
+    MARGIN,
+    MAX_RUNS,
+    Advice,
+    advise,
+    measure_run,
+)
+
+
+def build_sizes(heap: int = 8192, peak: float = 3174, **changes: float) -> dict[str, Any]:
+    sizes = {
+        "heapMiB": heap,
+        "peakHeapMiB": peak,
+        "peakOffHeapMiB": 200,
+        "peakOtherMiB": 100,
+        "peakRssMiB": heap,
+        "podMiB": heap * 1.1,
+    }
+    return sizes | changes
+
+
+def build_run(
+    driver: dict[str, Any] | None = None, executor: dict[str, Any] | None = None, **more: Any
+) -> dict[str, Any]:
+    work = {"executors": 8, "taskSeconds": 90.0, "executorSeconds": 100.0, "spilledBytes": 0, "outOfMemory": False}
+    executor = build_sizes() if executor is None else executor
+    return {**work, "driver": driver or build_sizes(1024, 900), "executor": executor, **more}
+
+
+MEMORY = Advice(
+    "executor_memory",
+    "executors used at most 3.1 of 8.0 GiB of heap over the last 3 runs: executor_memory='4g', with "
+    "conf={'spark.executor.memoryOverhead': '819m'}",
+)
+
+
+def test_executor_memory_is_the_largest_peak_with_the_margin() -> None:
+    runs = [build_run(executor=build_sizes(peak=peak)) for peak in (2000, 3174, 1500)]
+
+    assert advise(runs) == [MEMORY]
+
+
+def test_driver_and_number_of_executors_are_suggested() -> None:
+    driver = build_sizes(4096, 300, podMiB=4096 + 384)
+    runs = [build_run(driver, taskSeconds=share) for share in (10.0, 31.0, 20.0)]
+
+    assert advise(runs) == [
+        MEMORY,
+        Advice(
+            "executor_instances",
+            "8 executors were busy at most 31 % of the time over the last 3 runs: executor_instances=4",
+        ),
+        Advice(
+            "driver_memory", "the driver used at most 0.3 of 4.0 GiB of heap over the last 3 runs: driver_memory='512m'"
+        ),
+    ]
+
+
+@pytest.mark.parametrize("number", range(LEAST_RUNS))
+def test_few_runs_permit_no_suggestion(number: int) -> None:
+    assert advise([build_run(build_sizes(4096, 300), taskSeconds=1.0)] * number) == []
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"outOfMemory": True},
+        {"spilledBytes": 1},
+        {"executor": build_sizes(peak=0)},
+        {"executor": build_sizes(peakRssMiB=0)},
+        {"executor": build_sizes(peak=7000)},
+        {"executor": build_sizes(peakOtherMiB=700)},
+        {"executor": build_sizes(podMiB=0)},
+        {"executor": build_sizes(4096)},
+        {"executor": {}},
+        {"executor": "text"},
+    ],
+    ids=str,
+)
+def test_one_run_that_needed_more_or_was_not_measured_prevents_less_memory(change: dict[str, Any]) -> None:
+    assert advise([build_run(), build_run(), build_run(**change)]) == []
+
+
+def test_runs_with_another_size_of_the_heap_do_not_count() -> None:
+    assert advise([build_run(executor=build_sizes(16384, 9000)), *[build_run()] * 3]) == [MEMORY]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"taskSeconds": 90.0}, {"executorSeconds": 0}, {"executors": 4}, {"executors": 0}, {"executorSeconds": "x"}],
+    ids=str,
+)
+def test_one_busy_or_unmeasured_run_prevents_fewer_executors(change: dict[str, Any]) -> None:
+    full = build_sizes(peak=8000)
+    idle = build_run(executor=full, taskSeconds=1.0)
+
+    assert advise([idle, idle, idle | change]) == []
+
+
+def test_only_the_latest_runs_count() -> None:
+    runs = [build_run(executor=build_sizes(peak=8000)), *[build_run()] * MAX_RUNS]
+
+    assert f"over the last {MAX_RUNS} runs" in advise(runs)[0].text
+
+
+@pytest.mark.parametrize("peak", [1, 400, 1000, 1024, 2049, 5000])
+def test_suggestion_is_at_least_the_peak_with_the_margin(peak: int) -> None:
+    [advice] = advise([build_run(executor=build_sizes(peak=peak))] * 3)
+    size = advice.text.partition("executor_memory='")[2].partition("'")[0]
+
+    assert int(size[:-1]) * (1024 if size.endswith("g") else 1) >= max(512, peak * MARGIN)
+
+
+RECORD: dict[str, Any] = {
+    "live": False,
+    "verdict": {"outcome": "Succeeded"},
+    "totals": {"executorsAtOnce": 2},
+    "requests": {"executor": {"memoryGiB": 8.8}},
+    "executors": [{"state": "Ended", "exit": "exit code 0"}],
+    "spark": {
+        "taskSeconds": 1.5,
+        "executorSeconds": 3,
+        "spilledBytes": 4,
+        "memory": {"executor": {"heapMiB": 8192, "peakHeapMiB": 3000, "facts": "x"}, "driver": 5},
+    },
+}
+
+
+def test_record_shows_what_a_run_used() -> None:
+    assert measure_run(RECORD) == {
+        "executors": 2,
+        "taskSeconds": 1.5,
+        "executorSeconds": 3,
+        "spilledBytes": 4,
+        "outOfMemory": False,
+        "driver": {},
+        "executor": {"heapMiB": 8192, "peakHeapMiB": 3000, "podMiB": 9011},
+    }
+
+
+@pytest.mark.parametrize("change", [{"live": True}, {"verdict": {"outcome": "Failed"}}, {"spark": 5}, {"spark": {}}])
+def test_run_that_did_not_succeed_or_was_not_measured_is_not_used(change: dict[str, Any]) -> None:
+    assert measure_run(RECORD | change) is None
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"executors": [{"exit": "exit code 137 (OOMKilled)"}]},
+        {"attempts": [{"driver": {"exit": "OOMKilled"}}, {"driver": None}]},
+    ],
+)
+def test_killed_pod_counts_as_out_of_memory(change: dict[str, Any]) -> None:
+    run = measure_run(RECORD | change)
+
+    assert run is not None
+    assert run["outOfMemory"] is True
+
+
+@pytest.mark.parametrize("number", [True, "1", -1, 2**60, float("nan"), None])
+def test_strange_number_counts_as_zero(number: object) -> None:
+    run = measure_run(RECORD | {"totals": {"executorsAtOnce": number}})
+
+    assert run is not None
+    assert run["executors"] == 0
