@@ -38,7 +38,7 @@ AIRFLOW_PYTHON ?= $(call find_python,$(old_enough),python3.12 python3.11 python3
 
 .PHONY: help demo dist installation test coverage check prose format spark-submit test-spark-submit e2e e2e-kueue \
   airflow airflow-versions faults charts contract kueue traces reliability docs site bench clean \
-  envtest image kind workflows
+  envtest image kind workflows check-dist
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9. -]+:.*## / {split($$1, names, " "); printf "  %-17s %s\n", names[1], $$2}' \
@@ -229,17 +229,23 @@ prose: $(stamp) ## Check the documentation, docstrings and comments with Vale an
 	@[ ! -x $(bin)/vale ] || \
 	{ rm -rf .prose; $(bin)/python docs/extract_prose.py .prose $(prose); $(bin)/vale $(prose) .prose; }
 
-workflows: ## Check the workflows with actionlint and zizmor (needs Go)
-	@[ -x .workflows-venv/bin/zizmor ] || { $(PYTHON) -m venv .workflows-venv; \
-	  .workflows-venv/bin/python $(pip_install) --quiet --only-binary :all: \
-	  --require-hashes -r requirements/workflows.txt; }
+tools := .tools-venv/bin
+$(tools)/zizmor: requirements/tools.txt
+	@rm -rf .tools-venv && $(PYTHON) -m venv .tools-venv
+	@$(tools)/python $(pip_install) --quiet --only-binary :all: --require-hashes -r $<
+	@touch $@
+
+workflows: $(tools)/zizmor ## Check the workflows with actionlint and zizmor (needs Go)
 	@$(call needs,command -v go >/dev/null,install Go with which actionlint is built) \
 	go run github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
-	@.workflows-venv/bin/zizmor --offline --quiet --pedantic .github
+	@$(tools)/zizmor --offline --quiet --pedantic .github
+
+check-dist: dist | $(tools)/zizmor ## Build the distributions, and check that a package index accepts them
+	@$(tools)/twine check --strict dist/*
 
 format: $(stamp) ## Format the code and apply the safe fixes
 	@$(bin)/ruff check --fix . ; $(bin)/ruff format .
 
 clean: ## Remove the files that targets created, including .venv
-	@rm -rf .venv .venv-airflow .demo .prose .import_linter_cache dist .site .site-venv .workflows-venv \
+	@rm -rf .venv .venv-airflow .demo .prose .import_linter_cache dist .site .site-venv .tools-venv \
 	  .pytest_cache .mypy_cache .ruff_cache .hypothesis .envtest

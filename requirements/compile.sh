@@ -13,7 +13,7 @@ compile pyproject.toml --extra webhook -c "$dev" -o requirements/controller.txt
 compile pyproject.toml --extra files -c "$dev" -o requirements/files.txt
 compile pyproject.toml --extra local --group build -c "$dev" -o requirements/local.txt
 compile --group site -o requirements/site.txt
-compile --group workflows -o requirements/workflows.txt
+compile --group tools -o requirements/tools.txt
 compile --group build -c "$dev" -o requirements/build.txt
 
 # Other versions of Airflow, each with the newest packages at its time, as Airflow's own constraints have them. The

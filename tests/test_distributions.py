@@ -1,4 +1,4 @@
-"""The contents of the wheels of both distributions."""
+"""The wheels and source distributions: their contents, and that two builds give the same files."""
 
 import email.message
 import email.parser
@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tarfile
 import zipfile
 from pathlib import Path
 
@@ -14,16 +15,49 @@ import pytest
 ROOT = Path(__file__).parents[1]
 
 
-def build_wheel(source: Path, folder: Path) -> zipfile.ZipFile:
-    command = [sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory", str(folder)]
-    subprocess.run(command, cwd=source, check=True, capture_output=True, timeout=120)
+def build(target: str, source: Path, folder: Path, umask: int = -1) -> Path:
+    """Build a distribution. Return its path."""
+    command = [sys.executable, "-m", "hatchling", "build", "--target", target, "--directory", str(folder)]
+    subprocess.run(command, cwd=source, check=True, capture_output=True, timeout=120, umask=umask)
     (path,) = folder.iterdir()
-    return zipfile.ZipFile(path)
+    return path
+
+
+def build_wheel(source: Path, folder: Path) -> zipfile.ZipFile:
+    return zipfile.ZipFile(build("wheel", source, folder))
 
 
 @pytest.fixture(scope="module", params=[".", "packages/local-kubernetes"], ids=["provider", "local-kubernetes"])
-def wheel(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> zipfile.ZipFile:
-    return build_wheel(ROOT / request.param, tmp_path_factory.mktemp("dist"))
+def source(request: pytest.FixtureRequest) -> Path:
+    return ROOT / str(request.param)
+
+
+@pytest.fixture(scope="module")
+def wheel(source: Path, tmp_path_factory: pytest.TempPathFactory) -> zipfile.ZipFile:
+    return build_wheel(source, tmp_path_factory.mktemp("dist"))
+
+
+@pytest.mark.parametrize("target", ["wheel", "sdist"])
+def test_two_builds_give_the_same_file(source: Path, target: str, tmp_path: Path) -> None:
+    changed = tmp_path / "source"
+    ignored = shutil.ignore_patterns(".*", "__pycache__", "tests", "docs", "packages", "dist")
+    shutil.copytree(source, changed, ignore=ignored, copy_function=shutil.copyfile)  # with other times and modes
+    shutil.copyfile(ROOT / ".gitignore", changed / ".gitignore")  # a source distribution contains it
+
+    first, second = build(target, source, tmp_path / "first"), build(target, changed, tmp_path / "second", umask=0o077)
+
+    assert first.read_bytes() == second.read_bytes()
+
+
+def test_source_distribution_contains_the_package_and_what_indexes_show(source: Path, tmp_path: Path) -> None:
+    with tarfile.open(build("sdist", source, tmp_path)) as archive:
+        names = {name.partition("/")[2] for name in archive.getnames()}
+    (package,) = {name.partition("/")[0] for name in names if name.endswith("/py.typed")}
+
+    assert {name for name in names if "/" not in name} - {"hatch_build.py", ".gitignore"} == {
+        "CHANGELOG.md", "LICENSE", "NOTICE", "PKG-INFO", "README.md", "pyproject.toml"
+    }  # fmt: skip
+    assert {name.partition("/")[0] for name in names if "/" in name} == {package}
 
 
 def read_metadata(wheel: zipfile.ZipFile) -> email.message.Message:
