@@ -198,15 +198,19 @@ async def _print_logs(client: KubeClient, name: str, query: _Query) -> ExitCode:
 async def _print_chosen(client: KubeClient, name: str, query: _Query, printer: LogPrinter) -> None:
     resource, kind = await find_application(client, name)
     reference = ApplicationReference.of(resource, kind)
-    latest = read_progress(resource).attempt
+    seen = read_progress(resource)
+    latest = seen.attempt
     attempt = _choose_attempt(reference, latest, query)
+    is_waiting = attempt == latest and seen.phase is Phase.WAITING
     try:
         if query.follow and attempt == latest:
+            if is_waiting and (why := await _find_wait(client, reference, resource)):
+                print_note(f"{reference} is waiting: {why}")
             lines = _follow(client, reference, query, printer)
         else:
             lines = await _read(client, reference, resource, attempt, query)
         await _print_lines(lines, printer)
-        if not printer.has_read and read_progress(resource).phase is Phase.WAITING and not query.follow:
+        if is_waiting and not printer.has_read and not query.follow:
             await _report_wait(client, reference, resource)
     except BadRequest:  # a container has not started
         await _report_wait(client, reference, resource)

@@ -1,5 +1,6 @@
 """The output of the commands for an application that does not start."""
 
+import asyncio
 from collections.abc import AsyncGenerator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -19,6 +20,7 @@ from airflow_provider_spark_operator.testing.applications import Application
 from airflow_provider_spark_operator.testing.spark_clusters import ScriptedSparkCluster
 from local_kubernetes.api.kinds.kinds import LEASES
 from tests.cli.clusters.test_cluster import write as write_cluster
+from tests.cli.process import DEADLINE, start_command
 from tests.cluster import NAMESPACE, Cluster, run_on, stay_submitted
 from tests.triggers.test_obstacles import build_pending_status, request_driver, warn
 
@@ -74,6 +76,16 @@ def test_logs_name_the_obstacle_of_a_pod_without_a_node_whose_log_is_empty(
     monkeypatch.setattr(KubeClient, "logs", yield_no_lines)  # as the API server answers before a node is chosen
     assert main(["logs", "pi"]) == ExitCode.API_FAILED
     assert "has no log yet: the driver pod could not be scheduled" in capsys.readouterr().err
+
+
+async def test_followed_log_begins_with_what_the_application_waits_for(
+    scripted_cluster: Cluster, tmp_path: Path
+) -> None:
+    await asyncio.to_thread(request_driver, scripted_cluster, build_pending_status(unscheduled=NO_LABEL))
+    async with start_command("logs", "pi", "-f", home=tmp_path) as process, asyncio.timeout(DEADLINE):
+        assert process.stderr is not None
+        note = (await process.stderr.readline()).decode()
+    assert "SparkApplication jobs/pi is waiting: the driver pod could not be scheduled" in note
 
 
 def test_status_names_a_volume_that_only_an_event_shows(
