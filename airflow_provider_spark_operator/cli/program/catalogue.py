@@ -103,6 +103,7 @@ VERBS = (
     Verb("timeline", "show the states and executors of an application over time", Section.APPLICATIONS),
     Verb("top", "show the cores and the memory of applications", Section.APPLICATIONS),
     Verb("report", "show what applications took, requested and cost", Section.APPLICATIONS),
+    Verb("advise", "suggest smaller requests, from what the last runs of tasks used", Section.APPLICATIONS),
     Verb("wait", "wait until an application ends or reaches a state", Section.APPLICATIONS),
     Verb("logs", "print the logs of the driver or the executors", Section.APPLICATIONS),
     Verb("submit", "submit an application from a manifest or a program", Section.APPLICATIONS),

@@ -62,8 +62,8 @@ COMMANDS = {
     "complete": "complete",
     "version": "version",
 }
-# These run until they are interrupted, or start Spark. Their help is piped instead.
-LASTING = {"forward", "cluster forward", "local up", "local run", "local prepare", "reconcile"}
+# These run until they are interrupted, start Spark, or need Airflow. Their help is piped instead.
+LASTING = {"advise", "forward", "cluster forward", "local up", "local run", "local prepare", "reconcile"}
 
 
 def test_every_verb_has_a_command() -> None:
