@@ -19,7 +19,7 @@ from ..base.cluster_client import run_with_client
 from ..base.errors import print_error, print_note
 from ..base.exit_codes import ExitCode
 from ..options.declaration import Parameter
-from ..options.options import AllNamespaces, Context, Kubeconfig, Namespace, Selector
+from ..options.options import AllNamespaces, Context, DryRun, Kubeconfig, Namespace, Selector
 from ..options.state_words import complete_states, require_states
 from ..views.pod_census import PodCensus
 from .named_applications import act_on_applications, list_applications
@@ -81,9 +81,7 @@ def run(
         ),
     ] = None,
     selector: Selector = None,
-    dry_run: Annotated[
-        bool, Parameter("--dry-run", "check and print what would be deleted, and delete nothing")
-    ] = False,
+    dry_run: DryRun = False,
     context: Context = None,
     kubeconfig: Kubeconfig = None,
     namespace: Namespace = None,

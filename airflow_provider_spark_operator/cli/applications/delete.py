@@ -19,7 +19,7 @@ from ..base.exit_codes import ExitCode
 from ..base.object_names import require_applications
 from ..options.completers import complete_applications
 from ..options.declaration import Parameter
-from ..options.options import Context, Kubeconfig, Namespace, Selector
+from ..options.options import Context, DryRun, Kubeconfig, Namespace, Selector
 from .named_applications import act_on_applications, act_on_names, list_applications
 
 EXAMPLES = """
@@ -41,9 +41,7 @@ def run(
     ] = None,
     selector: Selector = None,
     every: Annotated[bool, Parameter("--all", "all applications in the namespace")] = False,
-    dry_run: Annotated[
-        bool, Parameter("--dry-run", "check and print what would be deleted, and delete nothing")
-    ] = False,
+    dry_run: DryRun = False,
     wait: Annotated[bool, Parameter("--wait", "wait until the applications no longer exist")] = False,
     timeout: Annotated[
         str,

@@ -37,11 +37,6 @@ class PodSet:
     template: JsonObject
     ready_count: int | None = None
 
-    @property
-    def required_ready(self) -> int:
-        """The number of ready pods from which the pod set counts as ready."""
-        return self.count if self.ready_count is None else self.ready_count
-
     def to_document(self) -> JsonObject:
         """Return the entry of `spec.podSets`."""
         return {"name": self.role, "count": self.count, "template": self.template}

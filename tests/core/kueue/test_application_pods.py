@@ -174,7 +174,7 @@ def test_settings_whose_quota_is_unknown_are_refused(conf: dict[str, str], field
 def test_dynamic_allocation_with_the_annotation_reserves_the_maximum() -> None:
     application = reserve_maximum(build_application({**DYNAMIC, "spark.dynamicAllocation.minExecutors": "3"}))
     executors = build_application_pod_sets(application, OPERATOR)[1]
-    assert (executors.count, executors.required_ready) == (8, 3)
+    assert (executors.count, executors.ready_count) == (8, 3)
 
 
 def test_dynamic_allocation_without_a_maximum_is_refused() -> None:
@@ -186,4 +186,4 @@ def test_dynamic_allocation_without_a_maximum_is_refused() -> None:
 def test_annotation_without_dynamic_allocation_has_no_effect() -> None:
     application = reserve_maximum(build_application({"spark.executor.instances": "5"}))
     executors = build_application_pod_sets(application, OPERATOR)[1]
-    assert (executors.count, executors.required_ready) == (5, 5)
+    assert (executors.count, executors.ready_count) == (5, None)
