@@ -77,6 +77,8 @@ class SparkSampler:
         """
         if seen.phase is Phase.RUNNING and seen.attempt != self._attempt:
             self._stop()
+            if self._latest is not None:  # the figures of the previous attempt
+                self._note(None, "")
             self._attempt, self._latest = seen.attempt, None
             interface = SparkInterface(client, self._reference, seen.application_id, resource)
             self._task = asyncio.create_task(self._sample_repeatedly(interface, show))

@@ -215,6 +215,7 @@ async def test_next_attempt_starts_with_its_own_figures() -> None:
     later = replace(seen, attempt=seen.attempt + 1)
     number = len(client.calls)
     task.sampler.update(cast("KubeClient", client), later, build_stored(), lambda *line: None)
+    assert task.noted[-1] == (None, "")
     await asyncio.sleep(20)
 
     assert {call.path.rpartition("/")[2] for _, call in client.calls[number:]} >= {"jobs", "stages"}
