@@ -148,8 +148,12 @@ class RunRecorder:
         self._schedule.note_change()
         self._check()
 
-    async def read_pods(self) -> None:
-        """Read the pods of the application."""
+    async def read_pods(self, *, is_last: bool = False) -> None:
+        """Read the pods of the application.
+
+        Args:
+            is_last: Whether no other read follows, so that the answer counts in any case.
+        """
         if self._client is None:
             return
         self._schedule.note_read(asyncio.get_running_loop().time())
@@ -157,7 +161,7 @@ class RunRecorder:
             async with _reads.setdefault(self._client, asyncio.Semaphore(_CONCURRENT_READS)):
                 began = asyncio.get_running_loop().time()
                 found = await list_application_pods(self._client, self._reference)
-            if began >= self._listed:  # otherwise, another part has listed the pods meanwhile, perhaps later
+            if is_last or began >= self._listed:  # otherwise, another part has listed the pods meanwhile
                 await self.observe(found)
         except Exception as error:  # the record must not fail the task
             self._refusal = self._hide(str(error) or type(error).__name__)
@@ -166,7 +170,7 @@ class RunRecorder:
         """Read the pods at the end of an attempt. The end of the task must not wait long for them."""
         try:
             async with asyncio.timeout(_LAST_READ_SECONDS):
-                await self.read_pods()
+                await self.read_pods(is_last=True)
         except TimeoutError:
             self._refusal = f"they were not listed within {_LAST_READ_SECONDS:g} s"
 

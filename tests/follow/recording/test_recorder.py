@@ -69,6 +69,13 @@ class Store:
         self.records.append((asyncio.get_running_loop().time(), record))
 
 
+def build_executor() -> "JsonObject":
+    executor = build_driver(owner="p1", status={"phase": "Running"})
+    executor["metadata"] |= {"name": "pi-exec-1", "uid": "e1"}
+    executor["metadata"]["labels"] = executor["metadata"]["labels"] | {"spark-role": "executor"}
+    return executor
+
+
 @asynccontextmanager
 async def record(client: Client, store: Store, **options: Any) -> AsyncIterator[RunRecorder]:
     recorder = RunRecorder(REFERENCE, store.save, **options)
@@ -133,14 +140,25 @@ async def test_list_of_pods_that_began_before_a_later_one_is_ignored() -> None:
     async with record(client, store) as recorder:
         update(recorder, *RUNNING)  # begins to list the pods
         await asyncio.sleep(10)
-        executor = build_driver(owner="p1", status={"phase": "Running"})
-        executor["metadata"] |= {"name": "pi-exec-1", "uid": "e1"}
-        executor["metadata"]["labels"] = executor["metadata"]["labels"] | {"spark-role": "executor"}
-        await recorder.observe([*client.pods, executor])
+        await recorder.observe([*client.pods, build_executor()])
         await asyncio.sleep(30)
         final = await recorder.close()
     assert final is not None
     assert [each["state"] for each in final["executors"]] == ["Pending"], "the older list would show its deletion"
+
+
+async def test_last_list_of_pods_is_never_ignored() -> None:
+    client, store = Client(), Store()
+    client.pause = 0.5
+    async with record(client, store) as recorder:
+        update(recorder, *RUNNING)
+        last = asyncio.create_task(recorder.read_last_pods())
+        await asyncio.sleep(0.1)
+        await recorder.observe([*client.pods, build_executor()])  # the answer to a request from before the end
+        await last
+        final = await recorder.close()
+    assert final is not None
+    assert [each["state"] for each in final["executors"]] == ["Unknown"], "the pod was deleted"
 
 
 async def test_pods_that_another_part_has_read_are_not_read_again() -> None:
@@ -155,10 +173,7 @@ async def test_pods_that_another_part_has_read_are_not_read_again() -> None:
 
 async def test_new_and_deleted_executors_appear_in_the_record() -> None:
     client, store = Client(), Store()
-    executor = build_driver(owner="p1", status={"phase": "Running"})
-    executor["metadata"] |= {"name": "pi-exec-1", "uid": "e1"}
-    executor["metadata"]["labels"] = executor["metadata"]["labels"] | {"spark-role": "executor"}
-    client.pods.append(executor)
+    client.pods.append(build_executor())
     async with record(client, store) as recorder:
         update(recorder, *RUNNING)
         await asyncio.sleep(90)
