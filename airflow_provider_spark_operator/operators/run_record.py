@@ -16,7 +16,6 @@ from ..core.report.recording import MAX_TRIES, add_tries, close_record, shrink, 
 from ..core.report.run_record import MAX_TEXT
 from ..core.spark_metrics.advice import MAX_RUNS, advise, measure_run
 from ..core.spark_metrics.metrics import Peak, build_metrics, describe_metrics, read_peaks
-from ..core.verdict.verdict import FailureKind
 from ..hooks.event_log import EventLogUnavailable, read_event_log
 from ..links.url import push_xcoms
 from ..triggers.run_record import XCOM_KEY
@@ -31,8 +30,8 @@ def store_final_record(
     context: Context,
     record: Mapping[str, Any] | None,
     failure: str | None,
-    kind: FailureKind | None = None,
     *,
+    is_over_budget: bool = False,
     event_logs: str | None = None,
 ) -> None:
     """Store the record of a run at the end of a try. A problem is only logged.
@@ -41,13 +40,13 @@ def store_final_record(
         context: The context of the task.
         record: The record. If None, the one that the task has stored while the application ran.
         failure: Why the try fails, if the outcome of the application is not known. None if the record shows it.
-        kind: The kind of the failure, if the task has ended the application for this reason.
+        is_over_budget: Whether the task has ended the application because of its budget.
         event_logs: The URL of the folder with the event log of the application. If None, it is not read.
     """
     record = record or _read_stored(context)
     if record is None:
         return
-    final = dict(record) if failure is None else close_record(record, failure, kind)
+    final = dict(record) if failure is None else close_record(record, failure, is_over_budget=is_over_budget)
     if event_logs is not None and failure is None:
         final = _add_event_log(final, event_logs)
     final = shrink(_add_advice(final, context))

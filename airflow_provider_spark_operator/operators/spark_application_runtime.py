@@ -20,7 +20,6 @@ from ..core.kubernetes.json_object import JsonObject
 from ..core.kubernetes.problems import InvalidResource
 from ..core.parameters.arguments import RESTARTS_BY_CLUSTER
 from ..core.parameters.parameters import Parameters
-from ..core.verdict.verdict import FailureKind
 from ..exceptions import SparkApplicationError, SparkApplicationTimedOut
 from ..follow.submission.composition import Composition
 from ..follow.submission.document import read_document
@@ -323,7 +322,7 @@ class ApplicationRun:
         if event.kind is EventKind.OVER_BUDGET:
             limits = [name for name in ("max_core_hours", "max_cost") if getattr(task, name) is not None]
             failure = end_over_budget(task_try, event.sentence, limits, task.retry_policy)
-            raise self._record(event.record, failure, FailureKind.BUDGET)
+            raise self._record(event.record, failure, is_over_budget=True)
         if event.kind is EventKind.LOST:
             raise self._record(event.record, self._give_up(task_try, event.sentence))
         if event.kind is EventKind.ENDED:
@@ -352,12 +351,14 @@ class ApplicationRun:
     def _is_retried(self, error: BaseException) -> bool:
         return is_retried(error, self._task.retry_policy, self._context)
 
-    def _record(self, record: Mapping[str, Any] | None, error: _Error, kind: FailureKind | None = None) -> _Error:
+    def _record(self, record: Mapping[str, Any] | None, error: _Error, *, is_over_budget: bool = False) -> _Error:
         """Store the record of the run, and return the failure. None if the record shows the end of the application."""
         if self._task.do_xcom_push:
             metrics, failure = self._task.spark_metrics, None if error is None else str(error)
             event_logs = metrics if isinstance(metrics, str) else None
-            run_record.store_final_record(self._context, record, failure, kind, event_logs=event_logs)
+            run_record.store_final_record(
+                self._context, record, failure, is_over_budget=is_over_budget, event_logs=event_logs
+            )
         return error
 
     def _push(self, **values: object) -> None:

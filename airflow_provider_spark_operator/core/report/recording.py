@@ -78,18 +78,19 @@ def find_pause(failures: int) -> float:
     return min(WRITE_SECONDS * 2.0 ** min(failures - 1, 10), _LONGEST_PAUSE)
 
 
-def close_record(record: KubernetesObject, sentence: str, kind: FailureKind | None = None) -> JsonObject:
+def close_record(record: KubernetesObject, sentence: str, *, is_over_budget: bool = False) -> JsonObject:
     """Return the record of a run that its task no longer follows.
 
     Args:
         record: The latest record.
         sentence: What happened.
-        kind: The kind of the failure, if the task has ended the application. None if the outcome is not known.
+        is_over_budget: Whether the task has ended the application because of its budget. Otherwise the outcome is not
+            known.
     """
-    outcome = Outcome.UNKNOWN if kind is None else Outcome.FAILED
-    verdict: JsonObject = {"outcome": str(outcome), "sentence": cut_text(sentence, MAX_TEXT)}
-    if kind is FailureKind.BUDGET:
-        verdict |= {"failureKind": str(kind), "reason": reasons.BUDGET_EXCEEDED, "retryWorthy": False}
+    verdict: JsonObject = {"outcome": str(Outcome.UNKNOWN), "sentence": cut_text(sentence, MAX_TEXT)}
+    if is_over_budget:
+        facts = {"failureKind": str(FailureKind.BUDGET), "reason": reasons.BUDGET_EXCEEDED, "retryWorthy": False}
+        verdict |= {"outcome": str(Outcome.FAILED), **facts}
     return {key: value for key, value in record.items() if key != "waiting"} | {"live": False, "verdict": verdict}
 
 

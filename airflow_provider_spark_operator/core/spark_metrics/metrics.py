@@ -66,13 +66,13 @@ class Peak:
     Attributes:
         heap: The heap of the JVM.
         off_heap: The memory of the JVM outside of its heap: classes, compiled code and buffers.
-        rss: The memory of the JVM, Python and other processes, which Linux reports.
-        other: The part of `rss` without the JVM.
+        resident: The memory of the JVM, Python and other processes, which Linux reports.
+        other: The part of `resident` without the JVM.
     """
 
     heap: int = 0
     off_heap: int = 0
-    rss: int = 0
+    resident: int = 0
     other: int = 0
 
     def __or__(self, more: "Peak") -> "Peak":
@@ -80,7 +80,7 @@ class Peak:
         return Peak(
             max(self.heap, more.heap),
             max(self.off_heap, more.off_heap),
-            max(self.rss, more.rss),
+            max(self.resident, more.resident),
             max(self.other, more.other),
         )
 
@@ -185,7 +185,7 @@ def _build_memory(peak: Peak, heap: int) -> JsonObject:
         "heapMiB": heap,
         "peakHeapMiB": _to_mebibytes(peak.heap),
         "peakOffHeapMiB": _to_mebibytes(peak.off_heap),
-        "peakRssMiB": _to_mebibytes(peak.rss),
+        "peakRssMiB": _to_mebibytes(peak.resident),
         "peakOtherMiB": _to_mebibytes(peak.other),
     }
     return {name: limit_number(size) for name, size in sizes.items() if size} if peak != Peak() else {}
@@ -236,8 +236,8 @@ def _list_facts(metrics: SparkMetrics) -> Iterator[tuple[str, str]]:
         if peak.heap:
             limit = f" of {format_bytes(heap * 2**20)}" if heap else ""
             yield f"largest heap of {_SUBJECTS[role]}", f"{format_bytes(peak.heap)}{limit}"
-        if peak.rss:
-            yield f"largest memory of {_SUBJECTS[role]}", format_bytes(peak.rss)
+        if peak.resident:
+            yield f"largest memory of {_SUBJECTS[role]}", format_bytes(peak.resident)
 
 
 def _format_share(part: int, whole: int) -> str:

@@ -93,14 +93,14 @@ class StageEntry:
         attempt: The number of its attempt.
         name: Its name.
         tasks: The number of its tasks.
-        millis: From the start of its first task to its end: no task lasted longer.
+        span_millis: From the start of its first task to its end: no task lasted longer.
     """
 
     stage: int
     attempt: int
     name: str
     tasks: int
-    millis: int
+    span_millis: int
 
 
 def read_stages(answer: object) -> tuple[int, list[StageEntry]]:
@@ -131,9 +131,9 @@ def choose_stages(
     """
     least = worst.excess if worst else 0
     candidates = [
-        one for one in completed if one.tasks > 1 and one.millis > least and (one.stage, one.attempt) not in known
+        one for one in completed if one.tasks > 1 and one.span_millis > least and (one.stage, one.attempt) not in known
     ]
-    return sorted(candidates, key=lambda one: one.millis, reverse=True)[:most]
+    return sorted(candidates, key=lambda one: one.span_millis, reverse=True)[:most]
 
 
 def read_skew(answer: object, stage: StageEntry) -> Skew | None:

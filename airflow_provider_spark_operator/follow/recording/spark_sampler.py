@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -17,10 +17,12 @@ from ...core.kubernetes.pods import get_text, list_objects
 from ...core.spark_metrics import ui_answers
 from ...core.spark_metrics.metrics import Skew, Source, SparkMetrics, describe_metrics, describe_progress
 from ...core.spark_metrics.sampling import FIRST_SECONDS, MAX_FAILURES, SAMPLE_SECONDS, find_line_pause
+from ...kube.bounded_json import read_json, weigh
+from ...kube.call import Call
 from ...kube.client import KubeClient
 from ...kube.errors import Forbidden, KubeError, ServerError
-from ...kube.pod_proxy import read_pod_json
-from ...kube.transport import AnswerTooLarge
+from ...kube.resources import PODS
+from ...kube.transport import AnswerTooLarge, read_up_to
 from ..access.pods import read_driver_pod
 from ..access.reference import ApplicationReference
 
@@ -61,7 +63,7 @@ class SparkSampler:
 
     def __init__(self, reference: ApplicationReference, note: Note | None = None) -> None:
         self._reference = reference
-        self._note = note or (lambda metrics, problem: None)  # noqa: ARG005 - nobody needs them
+        self._note = note or (lambda metrics, problem: None)  # noqa: ARG005 - the log has shown them
         self._attempt = -1
         self._task: asyncio.Task[None] | None = None
         self._latest: SparkMetrics | None = None
@@ -213,4 +215,39 @@ class SparkInterface:
     async def _get(self, path: str = "", **parameters: str) -> Any:
         address = f"{self._port}/api/v1/applications" + (f"/{self._id}/{path}" if path else "")
         place = (self._reference.namespace, self._pod or "", address)
-        return await read_pod_json(self._client, *place, parameters, largest=_LARGEST, seconds=_REQUEST_SECONDS)
+        return await _read_pod_json(self._client, *place, parameters, largest=_LARGEST, seconds=_REQUEST_SECONDS)
+
+
+async def _read_pod_json(
+    client: KubeClient,
+    namespace: str,
+    pod: str,
+    address: str,
+    parameters: Mapping[str, str],
+    *,
+    largest: int,
+    seconds: float,
+) -> Any:
+    """Return a JSON value that a program in a pod serves over HTTP, through the API server. Nothing is repeated.
+
+    Args:
+        client: The client of the cluster.
+        namespace: The namespace of the pod.
+        pod: The name of the pod.
+        address: The port and the path: `4040/api/v1/applications`.
+        parameters: The query parameters.
+        largest: The maximum size of the answer in bytes, see `bounded_json.weigh`.
+        seconds: The time limit for the whole answer.
+
+    Raises:
+        AnswerTooLarge: The answer is larger.
+        ValueError: The answer is not JSON.
+        KubeError: The API rejected the request, the program did not answer, or its status is no success.
+    """
+    port, _, path = address.partition("/")
+    call = Call("get", "GET", PODS, namespace, f"{pod}:{port}", f"proxy/{path}", parameters)
+    async with client.stream(call, seconds) as response:
+        content = await read_up_to(response, largest)
+    if weigh(content) > largest:
+        raise AnswerTooLarge
+    return await read_json(content)

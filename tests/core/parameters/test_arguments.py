@@ -1,7 +1,11 @@
+from contextlib import nullcontext
+
 import pytest
 
 from airflow_provider_spark_operator.core.parameters.arguments import (
+    OnBudgetExceeded,
     check_booleans,
+    check_budget,
     check_connection_id,
     check_existing_name,
     check_log_level,
@@ -33,6 +37,24 @@ def test_empty_connection_id_or_id_of_another_type_is_rejected(connection_id: ob
     with pytest.raises(ValueError, match="kubernetes_conn_id must be the id of a connection or None, not ") as caught:
         check_connection_id(connection_id)
     assert str(caught.value).endswith(repr(connection_id))
+
+
+@pytest.mark.parametrize(
+    ("limits", "action", "waits", "problem"),
+    [
+        ((None, None), "warn", False, None),
+        ((0.5, 12), OnBudgetExceeded.FAIL, True, None),
+        ((0, None), "warn", True, "max_core_hours must be a number greater than 0 or None, not 0"),
+        ((None, float("inf")), "warn", True, "max_cost must be a number greater than 0 or None, not inf"),
+        ((None, None), "stop", True, "on_budget_exceeded must be 'warn' or 'fail', not 'stop'"),
+        ((1, None), "warn", False, "max_core_hours: has no effect with wait_for_completion=False"),
+    ],
+)
+def test_budget_that_cannot_be_checked_is_rejected(
+    limits: tuple[object, object], action: object, waits: bool, problem: str | None
+) -> None:
+    with nullcontext() if problem is None else pytest.raises(ValueError, match=problem):
+        check_budget(*limits, action, wait_for_completion=waits)
 
 
 @pytest.mark.parametrize("name", ["pi", "pi.v2", "{{ params.name }}", "{% if x %}A{% endif %}", None, 7])

@@ -68,6 +68,11 @@ def test_record_without_figures_uses_nothing(record: Any) -> None:
     assert (finding.warnings, finding.exceeded) == ((), None)
 
 
+def test_budget_of_cost_ignores_core_hours() -> None:
+    finding = BudgetWatch(Budget(max_cost=2.0)).check(build_record(99, 1.9))
+    assert finding.warnings == ("1.9 of at most 2 EUR",)
+
+
 def test_pauses_grow_to_a_minute() -> None:
     watch = BudgetWatch(Budget(max_core_hours=10))
     assert [watch.check(build_record()).seconds for _ in range(5)] == [10, 20, 40, 60, 60]

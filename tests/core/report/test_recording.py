@@ -80,6 +80,13 @@ def test_closed_record_has_an_unknown_outcome_and_its_sentence() -> None:
     assert record["attempts"], "the rest stays"
 
 
+def test_closed_record_of_an_application_over_its_budget_is_a_failure() -> None:
+    record = close_record(build(*RUNNING), "used too much", is_over_budget=True)
+    VALIDATOR.validate(record)
+    facts = {"failureKind": "budget", "reason": "BudgetExceeded", "retryWorthy": False}
+    assert record["verdict"] == {"outcome": "Failed", "sentence": "used too much", **facts}
+
+
 def test_earlier_tries_are_added_with_their_verdicts_and_totals() -> None:
     first = summarize_try(build(*FAILED), 1)
     record = add_tries(build(*RUNNING), [first], 2)
