@@ -13,6 +13,7 @@ from ..kubernetes.names import ROLE_DRIVER, ROLE_EXECUTOR
 from ..kubernetes.pods import get_object, get_text, list_objects
 from ..report.record_values import drop_unknown
 from ..verdict.verdict import Outcome
+from .metrics import Source
 
 LEAST_RUNS: Final = 3
 """The number of runs without which nothing is suggested."""
@@ -57,7 +58,8 @@ def measure_run(record: KubernetesObject) -> JsonObject | None:
     run: JsonObject = {
         "executors": _read_number(totals.get("executorsAtOnce")),
         "taskSeconds": _read_number(spark.get("taskSeconds")),
-        "executorSeconds": _read_number(spark.get("executorSeconds")),
+        # The Spark UI does not show the time of tasks that had not ended at the last sample.
+        "executorSeconds": _read_number(spark.get("executorSeconds")) if spark.get("source") == Source.EVENT_LOG else 0,
         "spilledBytes": _read_number(spark.get("spilledBytes")),
         "outOfMemory": any("OOMKilled" in get_text(pod.get("exit")) for pod in pods),
     }

@@ -50,6 +50,7 @@ class Work:
         gc_millis: The part of the time of the tasks in which the JVM collected garbage.
         shuffle_read: Bytes of shuffle data that were read.
         shuffle_written: Bytes of shuffle data that were written.
+        active_tasks: The number of tasks that have not ended, whose time is not known.
     """
 
     task_millis: int = 0
@@ -57,6 +58,7 @@ class Work:
     gc_millis: int = 0
     shuffle_read: int = 0
     shuffle_written: int = 0
+    active_tasks: int = 0
 
 
 @dataclass(frozen=True)
@@ -221,7 +223,9 @@ def describe_metrics(metrics: SparkMetrics) -> str:
 def _list_facts(metrics: SparkMetrics) -> Iterator[tuple[str, str]]:
     """Yield the figures with their names."""
     work, skew = metrics.work, metrics.skew
-    if work.slot_millis:
+    if work.active_tasks:
+        yield "executors busy", "not measured, because tasks had not ended"
+    elif work.slot_millis:
         yield "executors busy", f"{_format_share(work.task_millis, work.slot_millis)} of the time"
     if work.task_millis:
         yield "garbage collection", f"{_format_share(work.gc_millis, work.task_millis)} of the time of tasks"

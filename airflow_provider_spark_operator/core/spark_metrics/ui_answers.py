@@ -63,6 +63,7 @@ def read_executors(answer: object, now: datetime) -> tuple[Work, dict[str, Peak]
                 work.gc_millis + read_number(one.get("totalGCTime")),
                 work.shuffle_read + read_number(one.get("totalShuffleRead")),
                 work.shuffle_written + read_number(one.get("totalShuffleWrite")),
+                work.active_tasks + read_number(one.get("activeTasks")),
             )
     return work, peaks
 

@@ -125,6 +125,7 @@ RECORD: dict[str, Any] = {
     "requests": {"executor": {"memoryGiB": 8.8}},
     "executors": [{"state": "Ended", "exit": "exit code 0"}],
     "spark": {
+        "source": "eventLog",
         "taskSeconds": 1.5,
         "executorSeconds": 3,
         "spilledBytes": 4,
@@ -143,6 +144,13 @@ def test_record_shows_what_a_run_used() -> None:
         "driver": {},
         "executor": {"heapMiB": 8192, "peakHeapMiB": 3000, "podMiB": 9011},
     }
+
+
+def test_time_of_tasks_in_the_spark_ui_permits_no_number_of_executors() -> None:
+    run = measure_run(RECORD | {"spark": RECORD["spark"] | {"source": "ui"}})
+
+    assert run is not None
+    assert run["executorSeconds"] == 0
 
 
 @pytest.mark.parametrize("change", [{"live": True}, {"verdict": {"outcome": "Failed"}}, {"spark": 5}, {"spark": {}}])

@@ -1,6 +1,7 @@
 """What Spark did, in the record of a run and in the log of a task."""
 
 import json
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -71,6 +72,14 @@ def test_record_has_the_figures() -> None:
     }
 
 
+def test_share_of_the_time_is_not_measured_while_tasks_run() -> None:
+    metrics = replace(METRICS, work=Work(0, 28_800_000, active_tasks=8))
+    text = "not measured, because tasks had not ended"
+
+    assert {"name": "executors busy", "text": text} in build_metrics(metrics)["facts"]
+    assert f"; executors busy: {text}; " in describe_metrics(metrics)
+
+
 def test_unknown_figures_are_absent() -> None:
     built = build_metrics(SparkMetrics(Source.EVENT_LOG, TIME, heaps={"executor": 1024}))
 
@@ -84,7 +93,7 @@ def build_largest() -> JsonObject:
         TIME,
         counts,
         counts,
-        Work(HUGE, HUGE, HUGE, HUGE, HUGE),
+        Work(HUGE, HUGE, HUGE, HUGE, HUGE, HUGE),
         HUGE,
         Skew(HUGE, "\U0001f4a5" * 10_000, HUGE, HUGE),
         {"driver": peak, "executor": peak},

@@ -82,6 +82,10 @@ def test_executors_show_work_and_memory_by_role() -> None:
     assert peaks == {"executor": Peak(100, 50, 230, 30), "driver": Peak(60, 0, 0)}
 
 
+def test_tasks_that_have_not_ended_are_counted() -> None:
+    assert read_executors([EXECUTOR | {"activeTasks": 2}] * 2, NOW)[0].active_tasks == 4
+
+
 def test_executor_without_a_time_has_no_slots() -> None:
     assert read_executors([EXECUTOR | {"addTime": "yesterday"}], NOW)[0].slot_millis == 0
 
