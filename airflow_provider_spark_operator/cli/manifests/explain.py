@@ -8,14 +8,13 @@ from typing import Annotated, Final, cast
 
 import click
 
-from ...core.dialects.apache_spec import CONF_KEYS
 from ...core.dialects.kubeflow import GROUP, VERSIONS
 from ...core.kubernetes.names import DEFAULT_API_VERSION
-from ...core.parameters.parameters import MEMORY_KEYS
-from ..base.errors import CommandError
+from ..base.errors import CommandError, print_note
 from ..base.exit_codes import ExitCode
 from ..base.program_name import get_program_name
 from ..files.field_tree import Field, build_kubeflow_tree, build_tree, complete_path, list_paths
+from ..files.spark_properties import PROPERTIES
 from ..options.assignment import format_path
 from ..options.declaration import Parameter, VerbOption
 
@@ -41,8 +40,10 @@ _KINDS = {
     "SparkCluster": ("sparkcluster", "sparkclusters"),
 }
 _WIDTH = 100
-_PROPERTIES: Final = sorted({*CONF_KEYS.values(), *MEMORY_KEYS})
-_PROPERTY: Final = Field("string")
+# A shell removes the quotes of `spec.sparkConf["spark.driver.memory"]`.
+_PROPERTY: Final = re.compile(r"""(?P<path>.*\bsparkConf)[.\[]["']?(?P<key>spark\.[\w.]+)["']?\]?""")
+_MEMORY_GUIDE: Final = "docs/guides/out-of-memory.md"
+_FEWEST_LETTERS: Final = 3
 # Words of users, and the words of fields and options for them.
 _SYNONYMS = {
     "cpus?": "cores",
@@ -81,11 +82,12 @@ def run(
     operator, the description names the corresponding field of spark.apache.org/v1.
 
     If FIELD is neither a kind nor a field, the command searches the fields of SparkApplication, its usual Spark
-    properties, and the options of `submit`. It prints those whose name and description contain all words of FIELD.
-    Hyphens, dots and capital letters separate words.
+    properties, and the options of `submit`. It prints those whose name and description contain all words of FIELD, or
+    else those whose name contains the most. Hyphens, dots and capital letters separate words.
     """
     field = " ".join(words)
-    given, path = _split(field)
+    wanted = _PROPERTY.fullmatch(field)
+    given, path = _split(wanted["path"] if wanted else field)
     kind = given or "SparkApplication"
     if kubeflow and kind != "SparkApplication":
         raise CommandError(f"{kind}: Kubeflow's operator has no such kind", ExitCode.INVALID)
@@ -93,10 +95,12 @@ def run(
     if not given and path[0] not in tree.list_fields():
         _search(tree, field, is_kubeflow=kubeflow)
         return ExitCode.SUCCESS
-    found = _find(tree, kind, path)
+    found, name = _find(tree, kind, path), ".".join(path)
+    if wanted:
+        found, name = _find_property(wanted["key"]), format_path((*path, wanted["key"]))
     print(f"KIND:     {kind}\nVERSION:  {f'{GROUP}/{VERSIONS[0]}' if kubeflow else DEFAULT_API_VERSION}\n")
     if path:
-        print(f"FIELD: {'.'.join(path)} <{found.type_name}>{' -required-' if found.is_required else ''}")
+        print(f"FIELD: {name} <{found.type_name}>{' -required-' if found.is_required else ''}")
     for line in _format_details(found):
         print(line)
     fields = list(_format_fields(found, recursive=recursive))
@@ -123,14 +127,13 @@ def _search(tree: Field, text: str, *, is_kubeflow: bool) -> None:
             all(word.removesuffix("s") in joined for word in each.split()) for each in (words, translated)
         )
 
-    properties = [] if is_kubeflow else [(format_path(("spec", "sparkConf", key)), _PROPERTY) for key in _PROPERTIES]
-    places = [*list_paths(tree), *properties]
+    properties = {format_path(("spec", "sparkConf", key)): field for key, field in PROPERTIES.items()}
+    places = [*list_paths(tree), *(() if is_kubeflow else properties.items())]
     found = [(path, inner) for path, inner in places if contains(path, inner.description)]
     found.sort(key=lambda each: not contains(each[0]))
     options = [each for each in _list_submit_options() if contains(*each.opts, each.help or "")]
     if not words or not (found or options):
-        place = "the name or description of a field, or of an option of `submit`"
-        raise CommandError(f"{text!r} is not in {place}: {_suggest_nearest(tree, text)}", ExitCode.INVALID)
+        found = _find_nearest(tree, text, places)
     if found:
         print("FIELDS:")
     for path, inner in found:
@@ -143,6 +146,27 @@ def _search(tree: Field, text: str, *, is_kubeflow: bool) -> None:
         print(f"  {each.usage}", _wrap(each.help or "", "    "), sep="\n")
 
 
+def _find_nearest(tree: Field, text: str, places: Sequence[tuple[str, Field]]) -> list[tuple[str, Field]]:
+    """Return the fields whose names contain the most words of a text, and print which words these are.
+
+    Raises:
+        CommandError: No name contains one of the words, or the text is similar to a name.
+    """
+    problem = f"{text!r} is not in the name or description of a field, or of an option of `submit`"
+    advice = _suggest_similar(tree, text)
+    words = {word for word in _normalize(text).split() if len(word) >= _FEWEST_LETTERS}
+    shared = {path: words.intersection(_normalize(path.replace('"', ".")).split()) for path, _ in places}
+    most = max(map(len, shared.values()))
+    if advice or not most:
+        advice = advice or f"`{get_program_name()} explain sparkapp --recursive` lists the fields"
+        raise CommandError(f"{problem}: {advice}", ExitCode.INVALID)
+    found = [(path, field) for path, field in places if len(shared[path]) == most]
+    common = sorted({word for path, _ in found for word in shared[path]}, key=text.lower().find)
+    guide = f". See also {_MEMORY_GUIDE}" if "memory" in common else ""
+    print_note(f"{problem}: these names contain {' '.join(common)}{guide}")
+    return found
+
+
 def _normalize(text: str) -> str:
     """Return the words of a text in lower case: `executor memory` for `--executor-memory` and `executorMemory`.
 
@@ -151,17 +175,16 @@ def _normalize(text: str) -> str:
     return " ".join(re.sub(r"(?<=[a-z0-9])(?=[A-Z])|[-._]", " ", text.removeprefix("spark.")).lower().split())
 
 
-def _suggest_nearest(tree: Field, text: str) -> str:
-    """Suggest the kind, field or option whose name is the most similar to a text, or the list of all fields."""
+def _suggest_similar(tree: Field, text: str) -> str:
+    """Suggest the kind, field, option or word of them that is the most similar to a text; empty if none is similar."""
     paths = [path for path, _ in list_paths(tree)]
     options = [name for each in _list_submit_options() for name in each.opts]
-    known = {name: names[0] for names in _KINDS.values() for name in names}
+    known = {word: word for name in (*paths, *options) for word in _normalize(name).split()}
+    known |= {name: names[0] for names in _KINDS.values() for name in names}
     known |= {name.strip("-"): name for name in options}
     known |= {each.lower(): path for path in paths for each in (path.rpartition(".")[2], path, f"sparkapp.{path}")}
     similar = get_close_matches(text.lower(), known, 1, cutoff=0.7)
-    if similar:
-        return f"did you mean {known[similar[0]]}?"
-    return f"`{get_program_name()} explain sparkapp --recursive` lists the fields"
+    return f"did you mean {known[similar[0]]}?" if similar else ""
 
 
 def _list_submit_options() -> list[VerbOption]:
@@ -183,6 +206,19 @@ def _split(field: str) -> tuple[str, list[str]]:
         if names[0].lower() in words:
             return kind, names[1:]
     return "", names
+
+
+def _find_property(key: str) -> Field:
+    """Return a usual property of Spark.
+
+    Raises:
+        CommandError: It is not one of them.
+    """
+    if key not in PROPERTIES:
+        similar = get_close_matches(key, PROPERTIES, 1, cutoff=0.8)
+        advice = f"did you mean {similar[0]}?" if similar else "see the documentation of Spark"
+        raise CommandError(f"{key} is not a usual property of Spark: {advice}", ExitCode.INVALID)
+    return PROPERTIES[key]
 
 
 def _find(tree: Field, kind: str, path: Sequence[str]) -> Field:

@@ -1,9 +1,16 @@
+from pathlib import Path
+
 import pytest
 
 from airflow_provider_spark_operator.cli import main
 from airflow_provider_spark_operator.cli.base.exit_codes import ExitCode
 from airflow_provider_spark_operator.cli.files.field_tree import Field, build_tree
+from airflow_provider_spark_operator.cli.files.spark_properties import PROPERTIES
+from airflow_provider_spark_operator.core.dialects.apache_spec import CONF_KEYS
+from airflow_provider_spark_operator.core.parameters.parameters import MEMORY_KEYS
 from airflow_provider_spark_operator.crds import build_custom_resource_definitions
+
+ROOT = Path(__file__).parents[3]
 
 
 def explain(capsys: pytest.CaptureFixture[str], *words: str) -> str:
@@ -66,6 +73,9 @@ def test_kubeflow_field_has_its_translation(capsys: pytest.CaptureFixture[str]) 
         (["sparkaplication"], "did you mean sparkapplication?"),
         (["sparkap.spc"], "did you mean spec?"),
         (["sprkConf"], "did you mean spec.sparkConf?"),
+        (["memroy"], "did you mean memory?"),
+        (['spec.sparkConf["spark.driver.memroy"]'], "did you mean spark.driver.memory?"),
+        (["spec.sparkConf.spark.ui.port"], "spark.ui.port is not a usual property of Spark: see the documentation"),
         (["executer-memry"], "did you mean --executor-memory?"),
         (["sparkapp.kind.x"], "it has no fields"),
         (["spec.retries"], "To search all fields, run `spark-operator explain retries`"),
@@ -144,3 +154,30 @@ def test_word_is_searched_for_in_all_options_of_submit(capsys: pytest.CaptureFix
     fields, _, options = explain(capsys, word).partition("OPTIONS of `submit`:")
     assert "Millis <integer>" in fields
     assert {"ttl": "--ttl DURATION|keep", "keep": "--keep-failed-driver DURATION"}[word] in options
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        'spec.sparkConf["spark.driver.memory"]',
+        "sparkapp.spec.sparkConf[spark.driver.memory]",
+        "spec.sparkConf.spark.driver.memory",
+    ],
+)
+def test_property_of_spark_has_a_description_with_its_default(capsys: pytest.CaptureFixture[str], path: str) -> None:
+    text = explain(capsys, path)
+    assert 'FIELD: spec.sparkConf["spark.driver.memory"] <string>\nDESCRIPTION:\n' in text
+    assert "Default: 1g. The pod requests this plus spark.driver.memoryOverhead (10 %" in " ".join(text.split())
+
+
+def test_each_property_with_an_option_has_a_description() -> None:
+    assert {*CONF_KEYS.values(), *MEMORY_KEYS} <= {*PROPERTIES}
+
+
+@pytest.mark.parametrize("words", [["out of memory"], ["memory", "units"]], ids=" ".join)
+def test_words_without_a_match_show_the_nearest_fields(capsys: pytest.CaptureFixture[str], words: list[str]) -> None:
+    assert main(["explain", *words]) == ExitCode.SUCCESS
+    captured = capsys.readouterr()
+    assert '  spec.sparkConf["spark.driver.memory"] <string>\n    Heap of' in captured.out
+    assert "these names contain memory. See also docs/guides/out-of-memory.md\n" in captured.err
+    assert (ROOT / "docs/guides/out-of-memory.md").exists()
