@@ -57,9 +57,8 @@ class Timeline:
 
     Attributes:
         summary: The summary at the same time.
-        begin: When the application was submitted; when it was created, if the status no longer contains its first
-            attempt. None if no time is known.
-        end: When the timeline ends: when the application ended, or now. Not before `begin`.
+        begin: When the application was created; its first known state if that is unknown. None if no time is known.
+        end: When the application ended, or now. Not before `begin`. Its operator can retain its resources for longer.
         is_live: Whether the application has not ended.
         attempts: The attempts that the status records, oldest first.
         executors: The executors that are known, in the order of their start.
@@ -130,13 +129,10 @@ def build_timeline(
     history = _replace_end(dialect.read_history(resource, started), dialect.read_progress(resource), seen)
     attempts = add_drivers(list_attempts(history, seen), resource, seen, drivers)
     executors = _close(list_executor_spans(resource, seen, known, events), attempts, absences or {})
-    begins = [attempt.begin for attempt in attempts if attempt.begin]
-    if attempts and attempts[0].number > 1 and summary.created:
-        begins.append(summary.created)
-    begin = min(begins, default=summary.created)
-    is_live = summary.ended is None and summary.verdict.outcome is Outcome.WAITING
     times = [state.begin for attempt in attempts for state in attempt.states if state.begin]
-    last = now if is_live else max([*times, *([summary.ended] if summary.ended else [])], default=now)
+    begin = summary.created or min(times, default=None)
+    is_live = summary.ended is None and summary.verdict.outcome is Outcome.WAITING
+    last = now if is_live else summary.ended or max(times, default=now)
     own_pods = [*drivers, *select_pods(resource, known, ROLE_EXECUTOR)]
     own_events = select_events(resource, find_pod_names(resource, seen, own_pods), events)
     shown = _find_requests(attempts, executors)

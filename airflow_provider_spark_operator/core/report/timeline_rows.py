@@ -64,8 +64,8 @@ class Group:
 
 
 def build_groups(timeline: Timeline) -> list[Group]:
-    """Return the rows of a timeline. A state or an executor without a time has no row."""
-    groups = [Group(f"attempt {attempt.number}", _build_states(attempt, timeline)) for attempt in timeline.attempts]
+    """Return the rows of a timeline. A state after the end has no row, nor has one or an executor without a time."""
+    groups = [Group(_describe_attempt(each), _build_states(each, timeline)) for each in timeline.attempts]
     groups[:0] = _build_missing(timeline)
     known = [span for span in timeline.executors if span.begin]
     if known:
@@ -120,6 +120,16 @@ def _build_missing(timeline: Timeline) -> list[Group]:
     return [Group(title, (Bar("states unknown", timeline.begin, end, Tone.WAITING, lasted),))]
 
 
+def _describe_attempt(attempt: Attempt) -> str:
+    """Return the title of an attempt, which says how long its resources were retained after its end."""
+    for state in attempt.states:
+        if state.apache_state == ApplicationState.TERMINATED_WITHOUT_RELEASE_RESOURCES and state.begin:
+            lasted = state.end - state.begin if state.end else timedelta()  # a last state has no duration
+            retained = f"were retained for {_format_lasted(lasted)}" if lasted else "are retained"
+            return f"attempt {attempt.number}; its resources {retained}"
+    return f"attempt {attempt.number}"
+
+
 def _build_states(attempt: Attempt, timeline: Timeline) -> tuple[Bar, ...]:
     """Return the bars of the states, and below them the bar of the driver if its container has started."""
     states = tuple(bar for state in attempt.states if (bar := _build_state(state, timeline)))
@@ -128,7 +138,7 @@ def _build_states(attempt: Attempt, timeline: Timeline) -> tuple[Bar, ...]:
 
 
 def _build_state(state: StateSpan, timeline: Timeline) -> Bar | None:
-    if state.begin is None:
+    if state.begin is None or (state.begin > timeline.end and not timeline.is_live):
         return None
     end = max(state.end or timeline.end, state.begin)
     return Bar(state.state, state.begin, end, choose_tone(state.apache_state), _format_lasted(end - state.begin))

@@ -279,7 +279,7 @@ def test_timeline_shows_states_executors_and_marks(
     assert main(["timeline", "pi"]) == ExitCode.SUCCESS
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith("jobs/pi: Failed (application), ")
-    assert "attempt 1" in lines
+    assert "attempt 1; its resources are retained" in lines
     (executors,) = [line for line in lines if line.startswith("executors: 2; at most ")]
     assert executors.split()[4] in ("1", "2"), "a killed executor may end at the time at which the other one starts"
     assert any(line.startswith("  RunningHealthy ") and ("█" in line or "#" in line) for line in lines)

@@ -112,9 +112,9 @@ def test_core_hours_of_two_attempts_with_a_failed_executor_equal_those_by_hand()
         },
     }
     assert record["totals"]["executors"] == {"Ended": 2, "Failed": 1}
-    assert record["totals"]["seconds"] == 5421
+    assert record["totals"]["seconds"] == 5420, "until the end, not until the release"
     assert record["totals"]["waitingSeconds"] == 7 + 17, "until each attempt ran"
-    assert record["totals"]["waitingShare"] == round(24 / 5421, 4)
+    assert record["totals"]["waitingShare"] == round(24 / 5420, 4)
     assert [attempt["driver"]["name"] for attempt in record["attempts"]] == ["d0", "d1"]
     assert record["executors"][1] == {
         "name": "b-exec-1",

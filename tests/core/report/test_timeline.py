@@ -40,10 +40,10 @@ def test_live_application_ends_now_and_its_last_state_is_open() -> None:
     assert not timeline.has_lost_executors
 
 
-def test_finished_application_ends_with_its_last_state() -> None:
+def test_finished_application_ends_before_its_resources_are_released() -> None:
     document = build_application(*STARTED, ("Succeeded", 30), ("ResourceReleased", 32))
     timeline = build_timeline(document, at(900))
-    assert (timeline.end, timeline.is_live) == (at(32), False)
+    assert (timeline.end, timeline.is_live) == (at(30), False)
     assert list_states(timeline, 0)[-2:] == [("Succeeded", at(30), at(32)), ("ResourceReleased", at(32), at(32))]
     assert timeline.attempts[0].end == at(30)
     assert timeline.marks == (Mark(at(30), MarkKind.SUCCEEDED, "Succeeded"),)

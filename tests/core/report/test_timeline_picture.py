@@ -1,5 +1,6 @@
 """The rows of a timeline, and its picture."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
 from xml.etree import ElementTree
@@ -47,12 +48,32 @@ def test_rows_are_the_states_of_attempts_and_the_executors() -> None:
         ("DriverRequested", "6s", "starting"),
         ("RunningHealthy", "23s", "running"),
         ("Failed", "1s", "failed"),
-        ("ResourceReleased", "0ms", "released"),
         ("driver", "23s", "failed"),
     ]
-    assert list_tones([executors, attempt]) == ["waiting", "starting", "running", "failed", "released", "executor"]
+    assert list_tones([executors, attempt]) == ["waiting", "starting", "running", "failed", "executor"]
     assert executors.title == f"executors: 23, the first {MAX_EXECUTORS}; at most 22 at once"
     assert len(executors.bars) == MAX_EXECUTORS
+
+
+@pytest.mark.parametrize(
+    ("retained", "title"),
+    [
+        ([("ResourceReleased", 30.2)], "attempt 1"),
+        ([("TerminatedWithoutReleaseResources", 30.2)], "attempt 1; its resources are retained"),
+        (
+            [("TerminatedWithoutReleaseResources", 30.2), ("ResourceReleased", 330.2)],
+            "attempt 1; its resources were retained for 5m",
+        ),
+    ],
+)
+def test_retention_after_the_end_is_in_the_title_and_has_no_row(
+    retained: Sequence[tuple[str, float]], title: str
+) -> None:
+    timeline = build_timeline(build_application(*FAILED[:-1], *retained), at(60))
+    (attempt,) = build_groups(timeline)
+    assert (attempt.title, attempt.bars[-2].label) == (title, "Failed")
+    assert timeline.end == at(30)
+    assert describe_timeline(timeline).endswith(", 30s")
 
 
 def test_rows_name_attempts_that_the_status_no_longer_contains() -> None:
@@ -102,7 +123,7 @@ def test_picture_shows_states_executors_and_their_number() -> None:
     assert "succeeded" not in texts
     assert picture.find(f"{SVG}title") is not None
     bars = {one[0].text: float(one.get("width", "")) for one in picture.iter(f"{SVG}rect") if len(one)}
-    assert bars["RunningHealthy"] > bars["DriverRequested"] > bars["Submitted"] > bars["ResourceReleased"] > 0
+    assert bars["RunningHealthy"] > bars["DriverRequested"] > bars["Submitted"] > bars["Failed"] > 0
 
 
 def test_picture_has_colours_for_dark_pages_and_names_the_end() -> None:

@@ -12,6 +12,7 @@ RESTARTED = (
     *(("Submitted", 0), ("DriverRequested", 1.25), ("DriverStarted", 5), ("RunningHealthy", 7), ("Failed", 1807.5)),
     *(("ScheduledToRestart", 1808), ("DriverRequested", 1810), ("DriverStarted", 1820), ("RunningHealthy", 1825)),
 )
+RETAINED = (("TerminatedWithoutReleaseResources", 30.2), ("ResourceReleased", 330.2))
 ENDED = (*RESTARTED, ("Succeeded", 5420), ("ResourceReleased", 5420.4))
 
 
@@ -62,6 +63,7 @@ def build_runs() -> dict[str, Timeline]:
         "restarted": build_restarted(),
         "live": build_restarted(live=True),
         "short": build_timeline(build_application(("Submitted", 0), ("Succeeded", 0.25)), at(60)),
+        "retained": build_timeline(build_application(("Submitted", 0), ("Failed", 30), *RETAINED), at(900)),
         "later attempts": build_timeline(
             build_application(("DriverRequested", 20), ("RunningHealthy", 27), attempt=3), at(60)
         ),

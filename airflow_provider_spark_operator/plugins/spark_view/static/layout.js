@@ -53,12 +53,10 @@ export function layOut(record, { left = 0, right = 100, least = 0.3, ticks = 10,
   const span = Math.max(end - begin, 1000);
   const round = (value) => Number(value.toFixed(1));
   const place = (time) => round(left + (right - left) * Math.min(Math.max((time - begin) / span, 0), 1));
-  const bar = (row) => {
-    const x = place(row.begin);
-    return { detail: "", tag: "", ...row, x, width: round(Math.max(place(row.end) - x, least)) };
-  };
+  const bar = (row) => ({ detail: "", tag: "", ...row, x: place(row.begin),
+    width: round(Math.max(place(row.end) - place(row.begin), least)) });
   const groups = [...buildMissing(record), ...list(record.attempts).map((one) => buildAttempt(one, record, end))];
-  const executors = list(record.executors).filter((one) => readTime(one.start) !== undefined);
+  const executors = list(record.executors).filter(({ start }) => readTime(start) !== undefined);
   const counts = list(record.executorCounts).filter(([time, number]) => readTime(time) !== undefined && number >= 0);
   const most = Math.max(0, ...counts.map(([, number]) => number));
   if (executors.length) {
@@ -92,28 +90,30 @@ function buildMissing(record) {
 }
 
 function buildAttempt({ number, states, driver }, record, now) {
-  const rows = list(states).filter((state) => readTime(state.begin) !== undefined).map((state) => {
+  const known = list(states).filter(({ begin }) => readTime(begin) !== undefined);
+  const rows = known.filter(({ begin }) => record.live || readTime(begin) <= now).map((state) => {
     const begin = readTime(state.begin);
     const end = Math.max(readTime(state.end) ?? now, begin);
     return { label: String(state.state), begin, end, tone: TONES.includes(state.phase) ? state.phase : "released",
       lasted: formatShort(end - begin), message: [state.reason, state.message].filter(Boolean).join(": ") };
   });
   if (readTime(driver?.start) !== undefined) rows.push(buildPod(driver, "driver", "driver", record, now));
-  return { title: `attempt ${number}`, rows };
+  const retained = known.find(({ state }) => state === "TerminatedWithoutReleaseResources");
+  const lasted = readTime(retained?.end) - readTime(retained?.begin);
+  const retention = lasted > 0 ? `were retained for ${formatShort(lasted)}` : "are retained";
+  return { title: `attempt ${number}${retained ? `; its resources ${retention}` : ""}`, rows };
 }
 
 function buildPod(pod, label, tone, record, now) {
-  const begin = readTime(pod.start);
+  const [begin, exit] = [readTime(pod.start), String(pod.exit ?? "")];
   const end = Math.max(readTime(pod.end) ?? (pod.state === "Running" ? now : begin), begin);
   const { cores, memoryGiB } = { ...record.requests?.[tone], ...pod };
   const facts = [pod.name, pod.node && `node ${pod.node}`, cores >= 0 && `${cores} cores, ${memoryGiB} GiB`];
-  const exit = String(pod.exit ?? "");
   return { label, begin, end, tone: pod.state === "Failed" ? "failed" : tone, lasted: formatDuration(end - begin),
     detail: exit, tag: TAGS.find(([words]) => words.test(exit))?.[1] ?? "", message: facts.filter(Boolean).join(", ") };
 }
 
 function chooseTicks(span, most) {
-  const total = span / 1000;
-  const step = STEPS.find((one) => Math.floor(total / one) < Math.max(2, most)) ?? total;
-  return Array.from({ length: Math.floor(total / step) + 1 }, (_, index) => index * step * 1000);
+  const step = STEPS.find((one) => Math.floor(span / 1000 / one) < Math.max(2, most)) ?? span / 1000;
+  return Array.from({ length: Math.floor(span / 1000 / step) + 1 }, (_, index) => index * step * 1000);
 }
