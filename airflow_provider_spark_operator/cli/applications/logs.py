@@ -35,7 +35,7 @@ from ...kube.errors import BadRequest
 from ..base.ages import check_duration, parse_duration
 from ..base.errors import CommandError, print_note
 from ..base.exit_codes import ExitCode
-from ..base.local_home import find_pod_log
+from ..base.local_home import find_pod_log, read_pod_log
 from ..base.program_name import format_command
 from ..options.completers import complete_executors
 from ..options.declaration import Parameter
@@ -166,9 +166,8 @@ def run(
     On a terminal, Spark's own lines below level WARNING are hidden, and a note on stderr says how many. The output of
     the program is always printed. A file or a pipe gets all lines. --tail counts the hidden lines, too.
 
-    If the driver pod no longer exists, the last lines that the controller has recorded after a failure are printed. A
-    local cluster keeps the complete logs of all pods in the folder `logs` of its `--home`, and this command names the
-    file. With `--all-pods` or
+    If the driver pod no longer exists, a local cluster still has its complete log, which is printed. On other clusters,
+    these are the last lines that the controller has recorded after a failure. With `--all-pods` or
     `--executor all`, each line begins with the name of its pod. With -f and `--executor`, the command ends when the
     current driver ends, even if the application is then restarted.
 
@@ -315,12 +314,17 @@ _REFUSED: Final = ApplicationState.SCHEDULING_FAILURE
 async def _recall(
     client: KubeClient, reference: ApplicationReference, resource: JsonObject, attempt: int, query: _Query
 ) -> AsyncGenerator[PodLine, None]:
-    """Yield the last lines of a deleted driver that the controller has recorded."""
+    """Yield the log of a deleted driver that a local cluster has kept, else the last lines that were recorded."""
+    file = _find_file(client, reference, resource, attempt, query)
+    if file and query.executor is None:
+        print_note(f"the driver pod was deleted; the local cluster has kept its log in {file}")
+        for text in read_pod_log(file, query.start.since, query.start.tail_lines):
+            yield PodLine(find_driver_name(resource, attempt) or "", text)
+        return
     stop = _find_stop(resource, attempt)
     lines = stop.log_lines if stop is not None else ()
     if not lines:
         raise await _build_missing(client, reference, resource, attempt, query)
-    file = _find_file(reference, resource, attempt, query)
     whole = f". The whole log is in {file}" if file else ""
     print_note(f"the driver pod was deleted; these are the last lines that the controller has recorded{whole}")
     most = len(lines) if query.start.tail_lines is None else min(query.start.tail_lines, len(lines))
@@ -328,9 +332,11 @@ async def _recall(
         yield PodLine("", line)
 
 
-def _find_file(reference: ApplicationReference, resource: JsonObject, attempt: int, query: _Query) -> Path | None:
+def _find_file(
+    client: KubeClient, reference: ApplicationReference, resource: JsonObject, attempt: int, query: _Query
+) -> Path | None:
     name = find_driver_name(resource, attempt)
-    return find_pod_log(query.kubeconfig, reference.namespace, name) if name else None
+    return find_pod_log(query.kubeconfig, client.server, reference.namespace, name) if name else None
 
 
 def _find_stop(resource: JsonObject, attempt: int) -> StateEntry | None:
@@ -348,12 +354,9 @@ async def _build_missing(
         reason = "none was created"
         advice = f"To see the cause, run {format_command('describe', reference.name, reference.namespace)}"
     elif attempt != seen.attempt or seen.phase is not Phase.WAITING:
-        file = _find_file(reference, resource, attempt, query)
-        keep = "To keep driver pods, submit with --keep-driver"
-        place = (
-            f"Its log is in {file}" if query.with_driver else f"The logs of all pods are in {file and file.parents[2]}"
-        )
-        reason, advice = "it was deleted", place if file else keep
+        file = _find_file(client, reference, resource, attempt, query)
+        place = f"The logs of all pods are in {file.parents[2]}" if file else "To keep it, submit with --keep-driver 1h"
+        reason, advice = "it was deleted", place
     else:
         reason = await _find_wait(client, reference, resource) or "it does not exist yet"
         advice = "To wait for it, use --follow"

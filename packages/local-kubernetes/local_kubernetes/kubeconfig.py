@@ -53,10 +53,17 @@ def render_kubeconfig(home: Path, server: str, ca_file: Path, token: str) -> str
     return yaml.safe_dump(document, sort_keys=False)
 
 
-def find_home(kubeconfig: Path) -> Path | None:
-    """Return the folder of the cluster whose kubeconfig this file is; None if it is not that of a local cluster."""
+def find_home(kubeconfig: Path, server: str | None = None) -> Path | None:
+    """Return the folder of the cluster whose kubeconfig this file is; None if it is not that of a local cluster.
+
+    Args:
+        kubeconfig: The file.
+        server: The URL that the API server must have. None for any.
+    """
     try:
         cluster = _read_cluster(kubeconfig)
+        if server not in (None, cluster["server"]):
+            return None
         homes = [each["extension"]["home"] for each in cluster["extensions"] if each["name"] == _EXTENSION]
         return Path(os.fsdecode(unquote_to_bytes(urlsplit(homes[0]).path)))
     except (OSError, ValueError, LookupError, TypeError, yaml.YAMLError):

@@ -72,7 +72,9 @@ def test_damaged_kubeconfig_of_the_command_is_replaceable(tmp_path: Path, docume
 
 
 def test_copy_names_the_home_of_its_cluster(tmp_path: Path) -> None:
-    assert find_home(write(tmp_path, "https://127.0.0.1:1")) == tmp_path
+    copy = write(tmp_path, "https://127.0.0.1:1")
+    assert find_home(copy) == find_home(copy, "https://127.0.0.1:1") == tmp_path
+    assert find_home(copy, "https://127.0.0.1:2") is None
 
 
 @pytest.mark.parametrize("text", ["", "a: [", "clusters: [{cluster: {}}]", "#" * 200_000])

@@ -227,7 +227,8 @@ def test_follow_without_a_log_fails_after_the_end(
     scripted_cluster.create("pi")
     scripted_cluster.wait_for_state("ResourceReleased")
     assert main(["logs", "pi", "-f"]) == ExitCode.API_FAILED
-    assert "has no driver pod of attempt 1: it was deleted. To keep driver pods" in capsys.readouterr().err
+    message = "has no driver pod of attempt 1: it was deleted. To keep it, submit with --keep-driver 1h"
+    assert message in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("options", [[], ["-f"]], ids=["read", "follow"])

@@ -6,6 +6,7 @@ The size is bounded: when a file is full it replaces the older file, so that at 
 import asyncio
 import os
 from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -165,17 +166,25 @@ class ContainerLog:
         self._changed = asyncio.Event()
 
 
-def read_plain_text(path: Path) -> Iterator[bytes]:
+def read_plain_text(path: Path, query: LogQuery | None = None) -> Iterator[bytes]:
     """Yield the text of a log that no cluster writes any more, the older part first.
+
+    Args:
+        path: The file of the log.
+        query: Which lines to read, by `tail_lines` and `since`. None for all.
 
     Raises:
         OSError: A file could not be read.
     """
-    reader = _RecordReader(LogQuery())
-    for part in (path.with_name(path.name + _OLDER), path):
-        if part.exists():
-            with part.open("rb") as file:
-                yield from reader.drain(file)
+    query = query or LogQuery()
+    reader = _RecordReader(query)
+    with ExitStack() as stack:
+        parts = (path.with_name(path.name + _OLDER), path)
+        files: list[BinaryIO] = [stack.enter_context(part.open("rb")) for part in parts if part.exists()]
+        if query.tail_lines is not None:
+            _seek_tail(files, query.tail_lines)
+        for file in files:
+            yield from reader.drain(file)
 
 
 def log_time(moment: datetime) -> str:
