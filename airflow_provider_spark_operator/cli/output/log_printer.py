@@ -74,7 +74,9 @@ class LogPrinter:
         if line.pod and not chosen.shows(line.text):
             self._hidden += 1
             if self._is_live and self._hidden == 1:
-                print_note(f"hidden: log lines of Spark below level {self._level.upper()}; --level all shows them")
+                routine = " and routine warnings" if self._level is LogLevel.WARNING else ""
+                below = f"below level {self._level.upper()}{routine}"
+                print_note(f"hidden: log lines of Spark {below}; --level all shows them")
             return
         prefix = f"{line.pod} | " if self._with_pod else ""
         text = line.text
@@ -87,4 +89,5 @@ class LogPrinter:
     def report_hidden(self) -> None:
         """Print how many lines were hidden, unless a note at the first one said so."""
         if not self._is_live:
-            report_hidden(self._hidden, self._level.upper(), "--level all")
+            warnings = sum(each.routine_warnings for each in self._filters.values())
+            report_hidden(self._hidden, warnings, self._level.upper(), "--level all")

@@ -33,7 +33,7 @@ class Terminal:
         shows_log: Whether to print the driver's log.
         shows_routine: Whether to print Spark's own lines below level WARNING as well.
         is_local: Whether the driver is a process of this machine. Then the address of the Spark UI is printed, and
-            warnings that every driver writes there are routine.
+            more warnings are routine.
         progress: The line that shows the state. None if there is no such line.
         since: The time from which states are printed. None for all states.
 
@@ -116,7 +116,7 @@ class Terminal:
     def report_hidden(self) -> None:
         """Print the number of lines that were not printed, unless it is 0."""
         self._erase_progress()
-        report_hidden(self.hidden, "WARNING", "--verbose")
+        report_hidden(self.hidden, self._filter.routine_warnings, "WARNING", "--verbose")
 
     def show_failure(self, events: Iterable[str], executors: Iterable[ExecutorEnd]) -> None:
         """Print the warning events of the cluster, and the last lines of the executors that failed."""
@@ -141,17 +141,19 @@ class Terminal:
             self._progress.erase()
 
 
-def report_hidden(count: int, level: str, option: str) -> None:
+def report_hidden(count: int, warnings: int, level: str, option: str) -> None:
     """Print how many lines of a log were hidden, unless the number is 0.
 
     Args:
         count: The number of lines.
+        warnings: How many of them are routine warnings of that level.
         level: The name of the lowest level of the lines that were shown.
         option: The option that shows all lines.
     """
     if count:
-        lines, them = ("log line", "it") if count == 1 else ("log lines", "them")
-        print_note(f"hidden: {count} {lines} of Spark below level {level}; {option} shows {them}")
+        parts = ((count - warnings, "log line", f" of Spark below level {level}"), (warnings, "routine warning", ""))
+        hidden = " and ".join(f"{number} {noun}{'s' * (number > 1)}{rest}" for number, noun, rest in parts if number)
+        print_note(f"hidden: {hidden}; {option} shows {'it' if count == 1 else 'them'}")
 
 
 def _format_clock(time: datetime | None) -> str:

@@ -43,6 +43,7 @@ HARMLESS: Final = "WARN (?:NativeCodeLoader: Unable|SparkEnv: I/O encryption ena
 """The warnings with which almost every driver begins."""
 # Warnings that no program on the local cluster can prevent. A busy machine causes those about a blocked thread.
 _LOCAL: Final = re.compile(rf"\S+ \S+ (?:{HARMLESS}|WARN BlockedThreadChecker: )")
+_EVERYWHERE: Final = re.compile(rf"\S+ \S+ {HARMLESS}")
 
 # The lines that Spark writes together with a hidden line. Each part of a message has the patterns of what can follow,
 # with the part that it is. Only these lines cannot be output of the program.
@@ -51,6 +52,7 @@ _FRAME: Final = (re.compile(r"\tat [\w$.<>/@-]+\("), "frame")
 _BLANK: Final = re.compile(r"\s*$")
 _FOLLOWING: Final[Mapping[str, _Following]] = {
     "message": (_FRAME,),
+    "warning": (_FRAME, (re.compile(r"(?:[a-z_][\w$]*\.)+[A-Z][\w$]*(?:Exception|Error)\b"), "frame")),
     "frame": (
         _FRAME,
         (re.compile(r"\t\.\.\. \d+ (?:more|common frames omitted)$"), "frame"),
@@ -81,29 +83,39 @@ _OPENERS: Final[Mapping[str, str]] = {
 class SparkLineFilter:
     """Chooses the lines of a driver's log to show: all lines but those of Spark below a level.
 
-    Lines that only repeat the message of an exception are hidden with the lines of level INFO.
+    Lines that only repeat the message of an exception are hidden with the lines of level INFO. So are the warnings with
+    which almost every driver begins.
 
     A line that is not certainly one of Spark's is output of the program, and is shown. Lines in Spark's layout are
-    certain, and so are Java stack frames directly after a hidden line, with their causes. If a hidden line announces a
-    Python traceback, the progress of a streaming query or a Parquet schema, its lines are certain, too.
+    certain, and so are Java stack frames directly after a hidden line, with their causes. The same applies to an
+    exception directly after a hidden warning. If a hidden line announces a Python traceback, the progress of a
+    streaming query or a Parquet schema, its lines are certain, too.
 
     Args:
         lowest: The lowest level of Spark's lines to show, a constant of `logging`.
-        is_local: Whether to hide the warnings that every driver on the local cluster writes.
+        is_local: Whether to hide the warnings that drivers on a busy local cluster write as well.
+
+    Attributes:
+        routine_warnings: The number of warnings that were hidden although they have the lowest level.
     """
 
     def __init__(self, lowest: int, *, is_local: bool = False) -> None:
         self._lowest = lowest
-        self._is_local = is_local
+        self._routine = _LOCAL if is_local else _EVERYWHERE
+        self.routine_warnings = 0
         self._hidden = ""  # what the latest line was, if it was hidden
 
     def shows(self, line: str) -> bool:
         """Return whether to show the next line of the log."""
         found = _SPARK.match(line[:_LOOKED_AT])
         if found is not None:
-            is_shown = _LEVELS[found[1] or "INFO"] >= self._lowest and not (self._is_local and _LOCAL.match(line))
+            level = _LEVELS[found[1] or "INFO"]
+            is_routine = logging.INFO < self._lowest <= level and self._routine.match(line) is not None
+            self.routine_warnings += is_routine
+            is_shown = level >= self._lowest and not is_routine
             opened = (part for opener, part in _OPENERS.items() if line.rstrip().endswith(opener))
-            self._hidden = "" if is_shown else next(opened, "message")
+            kind = "message" if level < logging.WARNING or _EVERYWHERE.match(line) else "warning"
+            self._hidden = "" if is_shown else next(opened, kind)
             return is_shown
         if self._lowest > logging.INFO and _REPEATING.match(line[:_LOOKED_AT]):
             self._hidden = ""

@@ -107,8 +107,21 @@ def test_first_hidden_line_is_announced_while_a_log_is_followed(capsys: pytest.C
         printer.print(line)
     printer.report_hidden()
     assert capsys.readouterr().err == (
-        "spark-operator: hidden: log lines of Spark below level WARNING; --level all shows them\n"
+        "spark-operator: hidden: log lines of Spark below level WARNING and routine warnings; --level all shows them\n"
     )
+
+
+@pytest.mark.parametrize(("level", "shown"), [(LogLevel.ALL, 1), (LogLevel.INFO, 1), (LogLevel.WARNING, 0)])
+def test_routine_warnings_are_hidden_and_counted(
+    capsys: pytest.CaptureFixture[str], level: LogLevel, shown: int
+) -> None:
+    printer = LogPrinter(with_pod=False, is_live=False, level=level)
+    for pod in ("exec-1", "exec-2"):
+        printer.print(PodLine(pod, f"{SPARK} WARN NativeCodeLoader: Unable to load native-hadoop library"))
+    printer.report_hidden()
+    out, err = capsys.readouterr()
+    assert len(out.splitlines()) == 2 * shown
+    assert err == "spark-operator: hidden: 2 routine warnings; --level all shows them\n" * (not shown)
 
 
 def test_recorded_lines_are_printed_whatever_their_level(capsys: pytest.CaptureFixture[str]) -> None:

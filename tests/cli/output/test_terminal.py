@@ -65,7 +65,7 @@ async def test_states_before_a_time_are_not_printed(capsys: pytest.CaptureFixtur
 
 
 async def test_number_of_hidden_lines_is_reported_once(capsys: pytest.CaptureFixture[str]) -> None:
-    terminal = Terminal(shows_routine=False, is_local=True)
+    terminal = Terminal(shows_routine=False)
     terminal.report_hidden()
     assert capsys.readouterr().err == ""
     native = "26/01/01 00:00:00 WARN NativeCodeLoader: Unable to load native-hadoop library"
@@ -73,7 +73,7 @@ async def test_number_of_hidden_lines_is_reported_once(capsys: pytest.CaptureFix
         terminal.show_driver_line(line, level)
     terminal.report_hidden()
     assert capsys.readouterr().err == (
-        "spark-operator: hidden: 2 log lines of Spark below level WARNING; --verbose shows them\n"
+        "spark-operator: hidden: 1 log line of Spark below level WARNING and 1 routine warning; --verbose shows them\n"
     )
 
 

@@ -104,7 +104,7 @@ _SPARK = "26/01/01 00:00:00"
 _LOGS = {
     "Spark's layout": [
         (f"{_SPARK} INFO SparkContext: Running Spark version 4.3.0", False),
-        (f"{_SPARK} WARN NativeCodeLoader: Unable to load native-hadoop library", True),
+        (f"{_SPARK} WARN NativeCodeLoader: could not load native-hadoop library", True),
         (f"{_SPARK} DEBUG Utils: x", False),
         (f"{_SPARK} ERROR TaskSetManager: Task 0 in stage 0.0 failed 4 times; aborting job", True),
         ("\tat org.example.Main.main(Main.java:3)", True),
@@ -224,7 +224,7 @@ def test_message_that_repeats_an_exception_is_hidden_with_routine_lines() -> Non
     assert SparkLineFilter(logging.INFO).shows(_REPEATED)
 
 
-def test_warnings_of_every_local_driver_are_hidden_only_for_local_drivers() -> None:
+def test_warnings_of_every_driver_are_hidden_with_lines_below_warning() -> None:
     lines = [
         f"{_SPARK} WARN NativeCodeLoader: Unable to load native-hadoop library for your platform... using builtin-java",
         f"{_SPARK} WARN SparkEnv: I/O encryption enabled without RPC encryption: keys will be visible on the wire.",
@@ -233,7 +233,30 @@ def test_warnings_of_every_local_driver_are_hidden_only_for_local_drivers() -> N
     other = f"{_SPARK} WARN SparkEnv: slow"
     local, remote = SparkLineFilter(_WARN, is_local=True), SparkLineFilter(_WARN)
     assert [local.shows(line) for line in (*lines, other)] == [False, False, False, True]
-    assert all(map(remote.shows, lines))
+    assert [remote.shows(line) for line in (*lines, other)] == [False, False, True, True]
+    assert (local.routine_warnings, remote.routine_warnings) == (3, 2)
+    errors = SparkLineFilter(_ERROR)
+    assert not any(map(errors.shows, lines))
+    assert errors.routine_warnings == 0
+    assert all(map(SparkLineFilter(logging.INFO).shows, lines))
+
+
+def test_exception_after_a_hidden_warning_is_hidden_with_its_frames() -> None:
+    chosen = SparkLineFilter(_ERROR)
+    log = [
+        (f"{_SPARK} WARN BlockedThreadChecker: Thread Thread[vert.x-eventloop-thread-1] has been blocked", False),
+        ("io.vertx.core.VertxException: Thread blocked", False),
+        ("\tat java.base/java.lang.Thread.sleep0(Native Method)", False),
+        ("Caused by: java.io.IOException: disk", False),
+        ("\t... 3 more", False),
+        ("rows 7", True),
+        ("io.vertx.core.VertxException: Thread blocked", True),
+        (f"{_SPARK} WARN NativeCodeLoader: Unable to load native-hadoop library", False),
+        ("java.lang.IllegalStateException: of the program", True),
+        (f"{_SPARK} WARN TaskSetManager: Lost task 0.0 in stage 0.0", False),
+        ("ValueError: of the program", True),
+    ]
+    assert [(line, chosen.shows(line)) for line, _ in log] == log
 
 
 @pytest.mark.parametrize("log", _LOGS.values(), ids=_LOGS)
