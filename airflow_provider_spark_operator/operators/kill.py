@@ -2,7 +2,7 @@
 
 import logging
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
@@ -12,8 +12,7 @@ from ..airflow_compat import KEEPS_DEFERRALS, AirflowTaskTimeout, TaskDeferred
 from ..core.dialects.dialect import read_progress
 from ..core.dialects.progress import Phase
 from ..core.kubernetes.json_object import JsonObject
-from ..core.states import reasons
-from ..exceptions import SparkApplicationError, SparkApplicationTimedOut, build_budget_failure
+from ..exceptions import SparkApplicationError, SparkApplicationTimedOut
 from ..follow.access.outage_tolerance import retry
 from ..follow.access.reference import ApplicationReference, resource_of
 from ..follow.access.versions import choose_served_version
@@ -292,22 +291,6 @@ def cancel_timed_out(task_try: TaskTry, sentence: str, limit: object, *, delete:
     """
     outcome = task_try.release(delete=delete)
     return SparkApplicationTimedOut(f"{sentence} within the task's execution_timeout of {limit}; {outcome}")
-
-
-def end_over_budget(
-    task_try: TaskTry, sentence: str, limits: Iterable[str], policy: object | None
-) -> SparkApplicationError:
-    """Delete the application of a task that exceeded its budget, and return the exception for the task.
-
-    Args:
-        task_try: The try that exceeded the budget.
-        sentence: The figures.
-        limits: The parameters that limit the use.
-        policy: The retry policy of the task; None if the task has none.
-    """
-    outcome = task_try.release(delete=True)
-    advice = f"Raise {' or '.join(limits)}, or request fewer executors, cores or less memory"
-    return build_budget_failure(f"{sentence}; {outcome}. {advice}", reasons.BUDGET_EXCEEDED, policy=policy)
 
 
 def _read_state(resource: JsonObject) -> tuple[str, bool]:

@@ -14,7 +14,8 @@ from ..core.compose.application import apply_parameters
 from ..core.kubernetes.problems import InvalidResource
 from ..core.parameters.parameters import Parameters
 from ..core.report.figures import RunFigures, read_figures
-from ..exceptions import SparkApplicationError, build_deletion, build_failure
+from ..core.states import reasons
+from ..exceptions import SparkApplicationError, build_budget_failure, build_deletion, build_failure
 from ..follow.access.reference import ApplicationReference, resource_of
 from ..follow.ending.end import find_final_progress
 from ..follow.submission.submit import Submission
@@ -35,10 +36,12 @@ def build_error(
     Args:
         event: An event of any kind except TIMED_OUT and LOST, after which the application may still run.
         retry_delay: The delay before a retry by the restartConfig of the application.
-        policy: The retry policy of the task, which decides about a deletion.
+        policy: The retry policy of the task, which decides about a deletion and an exceeded budget.
     """
     if event.kind is EventKind.DELETED:
         return build_deletion(event.sentence, policy=policy)
+    if event.kind is EventKind.OVER_BUDGET:
+        return build_budget_failure(event.sentence, reasons.BUDGET_EXCEEDED, policy=policy)
     if event.kind is EventKind.REFUSED:
         return AirflowFailException(mask_secrets(event.sentence))
     if event.kind is not EventKind.ENDED:

@@ -43,7 +43,6 @@ from .kill import (
     TaskTry,
     begin_try,
     cancel_timed_out,
-    end_over_budget,
     give_up,
     is_deferral_of_earlier_try,
 )
@@ -319,16 +318,13 @@ class ApplicationRun:
         )
         if event.kind is EventKind.TIMED_OUT:
             raise self._record(event.record, self._cancel_timed_out(task_try, event.sentence))
-        if event.kind is EventKind.OVER_BUDGET:
-            limits = [name for name in ("max_core_hours", "max_cost") if getattr(task, name) is not None]
-            failure = end_over_budget(task_try, event.sentence, limits, task.retry_policy)
-            raise self._record(event.record, failure, is_over_budget=True)
         if event.kind is EventKind.LOST:
             raise self._record(event.record, self._give_up(task_try, event.sentence))
         if event.kind is EventKind.ENDED:
             self._push(**results.build_xcoms(event))
         error = results.build_error(event, get_backoff(document, event.failure_kind), task.retry_policy)
-        self._record(event.record, None if event.kind is EventKind.ENDED else error)
+        is_over_budget = event.kind is EventKind.OVER_BUDGET
+        self._record(event.record, None if event.kind is EventKind.ENDED else error, is_over_budget=is_over_budget)
         if error is None:
             results.record_on_assets(self._context, task.outlets, event)
             logger.info("%s", event.sentence)

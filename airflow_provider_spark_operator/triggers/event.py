@@ -22,7 +22,7 @@ class EventKind(StrEnum):
         REPLACED: `"replaced"`. Another run of the task replaced the application. Its outcome is unknown.
         TIMED_OUT: `"timed-out"`. A limit of the wait, `deadline` or `ready_seconds`, has passed. The resource may still
             exist.
-        OVER_BUDGET: `"over-budget"`. The application has used more than its budget, and its task must end it.
+        OVER_BUDGET: `"over-budget"`. The application has used more than its budget, and no longer exists.
         REFUSED: `"refused"`. The application or the connection is not valid. A retry cannot succeed.
         UNSUBMITTED: `"unsubmitted"`. The application could not be submitted.
         LOST: `"lost"`. The resource can no longer be watched (no permission, no connection). Its outcome is unknown.

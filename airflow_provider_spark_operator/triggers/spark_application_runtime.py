@@ -8,7 +8,7 @@ import logging
 from collections.abc import Awaitable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 from asgiref.sync import sync_to_async
@@ -32,6 +32,8 @@ from ..follow.submission.cancel import CancelOutcome, cancel, cancel_run, descri
 from ..follow.submission.stamp import TaskStamp, owner_of
 from ..follow.watching.shared_watch import share_hub
 from ..follow.watching.wait import (
+    Conclusion,
+    cancel_or_read_end,
     compute_seconds_until,
     read_end,
     wait_for_appearance,
@@ -158,7 +160,7 @@ class ApplicationWatch:
     def _budget_check(self) -> BudgetCheck | None:
         if self.budget is None or self.recorder is None:
             return None
-        return BudgetCheck(self.budget, self.recorder, self._warn_of_budget)
+        return BudgetCheck(self.budget, self.recorder, partial(logger.warning, "%s has used %s", self.reference))
 
     async def run(self) -> ApplicationEvent:
         """Read the connection and wait."""
@@ -185,18 +187,16 @@ class ApplicationWatch:
         sampler = SparkSampler(self.reference, note) if self.is_measured else None
         narration = Narration(sink, driver_log, self.situation, recorder=self.recorder, sampler=sampler)
         try:
-            event = self.secrets.redact(await self._wait(access, narration))
-            return await self._add_record(event)
+            return await self._add_record(self.secrets.redact(await self._wait(access, narration)))
         finally:
             if self.recorder is not None:
                 await self.recorder.stop()
 
     async def _wait(self, access: ClusterAccess, narration: Narration) -> ApplicationEvent:
-        subject = str(self.reference)
         try:
             async with (
                 asyncio.timeout(compute_seconds_until(self.deadline)) as limit,
-                share_hub(access, waiting_for=subject) as hub,
+                share_hub(access, waiting_for=str(self.reference)) as hub,
                 self._budget_check.limit(limit) if self._budget_check else nullcontext(),
             ):
                 reference = await self._choose_reference(hub)
@@ -206,14 +206,14 @@ class ApplicationWatch:
             successor = await self._find_successor(access)
             if successor is None:
                 return self._build_event(EventKind.DELETED, str(error))
-            sentence = f"{subject} was replaced by {successor} before this task had recorded its end"
+            sentence = f"{self.reference} was replaced by {successor} before this task had recorded its end"
             return self._build_event(EventKind.REPLACED, sentence)
         except TimeoutError:
             if not limit.expired():
                 raise
             return await self._read_at_deadline(access, narration)
         except (KubeError, ConfigurationError) as error:
-            return self._build_event(EventKind.LOST, f"could not follow {subject} any longer: {error}")
+            return self._build_event(EventKind.LOST, f"could not follow {self.reference} any longer: {error}")
 
     async def delete_if_killed(self) -> None:
         """Delete the application if a user has stopped the task, and if this try still owns the application."""
@@ -234,27 +234,37 @@ class ApplicationWatch:
 
     async def _read_at_deadline(self, access: ClusterAccess, narration: Narration) -> ApplicationEvent:
         """Read the application once more: it may have ended in that moment, or while no triggerer was running."""
-        ended = None
         try:
-            async with (
-                asyncio.timeout(LAST_READ_SECONDS),
-                share_hub(access, waiting_for=str(self.reference)) as hub,
-            ):
+            async with asyncio.timeout(LAST_READ_SECONDS), share_hub(access, waiting_for=str(self.reference)) as hub:
                 reference = await self._choose_reference(hub)
                 await self.secrets.learn(hub, reference)
-                ended = await read_end(hub, reference, narration)
+                if (ended := await read_end(hub, reference, narration)) is not None:
+                    return build_event(ended)
         except (KubeError, ConfigurationError, TimeoutError) as error:
-            cause = describe_error(error, LAST_READ_SECONDS)
-            logger.warning("could not read %s again: %s", self.reference, cause)
-        if ended is not None:
-            return build_event(ended)
+            logger.warning("could not read %s again: %s", self.reference, describe_error(error, LAST_READ_SECONDS))
         if self._budget_check is not None and self._budget_check.exceeded is not None:
-            sentence = f"{self.reference} exceeded its budget: it has used {self._budget_check.exceeded}"
-            return self._build_event(EventKind.OVER_BUDGET, sentence)
+            return await self._end_over_budget(access, narration, self._budget_check)
         return self._build_event(EventKind.TIMED_OUT, self.timeout_sentence)
 
-    def _warn_of_budget(self, figures: str) -> None:
-        logger.warning("%s has used %s", self.reference, figures)
+    async def _end_over_budget(
+        self, access: ClusterAccess, narration: Narration, check: BudgetCheck
+    ) -> ApplicationEvent:
+        sentence = f"{self.reference} exceeded its budget: it has used {check.exceeded}"
+
+        async def attempt() -> Conclusion | CancelOutcome:
+            async with share_hub(access, waiting_for=str(self.reference)) as hub:
+                return await cancel_or_read_end(hub, await self._choose_reference(hub), self.stamp, narration)
+
+        try:
+            end = await retry(attempt, f"deletion of {self.reference}", logger.log)
+        except (KubeError, ConfigurationError) as error:  # a retry of the task adopts the application
+            return self._build_event(EventKind.LOST, f"{sentence}; could not delete it: {error}")
+        if isinstance(end, Conclusion):
+            return build_event(end)
+        sentence = f"{sentence}; {describe_outcome(end, 'it')}"
+        if end is CancelOutcome.NOT_OURS:
+            return self._build_event(EventKind.LOST, sentence)
+        return self._build_event(EventKind.OVER_BUDGET, f"{sentence}. {check.budget.advice}")
 
     async def _add_record(self, event: ApplicationEvent) -> ApplicationEvent:
         if self.recorder is None:

@@ -1,21 +1,26 @@
 """The budget of a task: the warning, the end of the application, and the failure, deferred and on a worker."""
 
+import asyncio
 import json
 import logging
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from airflow_provider_spark_operator.airflow_compat import AirflowFailException, RetryAction
-from airflow_provider_spark_operator.exceptions import SparkBudgetExceeded
+from airflow_provider_spark_operator.exceptions import SparkApplicationError, SparkBudgetExceeded
 from airflow_provider_spark_operator.follow.recording import budget
+from airflow_provider_spark_operator.follow.submission.cancel import CancelOutcome, cancel
+from airflow_provider_spark_operator.follow.watching import wait
+from airflow_provider_spark_operator.kube.errors import Forbidden
 from airflow_provider_spark_operator.retry_policy import SparkRetryPolicy
 from airflow_provider_spark_operator.testing.applications import Application
 from airflow_provider_spark_operator.triggers.run_record import XCOM_KEY
 from tests.cluster import Cluster, run_on, stay_submitted
 from tests.core.report.record_schema import VALIDATOR
 from tests.operators.tasks import arguments_of, operator
-from tests.task import TaskInstance, build_context, call_when_logged, defer, fire, reload, run
+from tests.task import TaskInstance, call_when_logged, defer, fire, reload, run
 
 PRICES = json.dumps({"currency": "EUR", "prices": [{"coreHour": 1, "gibHour": 0}]})
 TINY = 1e-9
@@ -48,7 +53,9 @@ def test_exceeded_budget_ends_the_application_and_fails_without_a_retry(
     message = str(error)
     assert message.startswith("SparkApplication jobs/pi exceeded its budget: it has used ")
     assert "of at most 1e-09 core-hours" in message
-    assert message.endswith("; it was deleted. Raise max_core_hours, or request fewer executors, cores or less memory")
+    assert message.endswith(
+        "; it is being deleted. Raise max_core_hours, or request fewer executors, cores or less memory"
+    )
     assert (error.reason, error.retry_worthy, isinstance(error, AirflowFailException)) == (
         "BudgetExceeded",
         False,
@@ -143,14 +150,62 @@ def test_triggerer_without_prices_warns_that_it_does_not_check_the_cost(
     assert caplog.messages.count("max_cost is not checked: the configuration of this process contains no valid prices")
 
 
-def test_application_that_ended_before_its_deletion_is_not_deleted(cluster: Cluster) -> None:
+@pytest.fixture
+def act_before_deletion(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], object]], None]:
+    """Return a function that lets something happen between the last read of an application and its deletion."""
+
+    def prepare(act: Callable[[], object]) -> None:
+        async def cancel_late(*arguments: Any) -> CancelOutcome:
+            await asyncio.to_thread(act)
+            return await cancel(*arguments)
+
+        monkeypatch.setattr(wait, "cancel", cancel_late)
+
+    return prepare
+
+
+def test_application_that_succeeds_before_its_deletion_is_a_success(
+    cluster: Cluster, deferrable: bool, act_before_deletion: Callable[[Callable[[], object]], None]
+) -> None:
     cluster.script, task_instance = run_on, TaskInstance()
-    task = operator(max_core_hours=TINY, on_budget_exceeded="fail")
-    payload = fire(reload(defer(task, task_instance).trigger))
-    assert payload["kind"] == "over-budget"
-    cluster.delete("pi")
-    with pytest.raises(SparkBudgetExceeded, match="there was nothing to delete"):
-        task.execute_complete(build_context(task_instance), payload)
+    act_before_deletion(lambda: cluster.play(succeed_now))
+    task = operator(deferrable, max_core_hours=TINY, on_budget_exceeded="fail")
+    assert run(task, task_instance) == "pi"
+    assert task_instance.xcoms["state"] == "Succeeded"
+    assert task_instance.xcoms[XCOM_KEY]["verdict"]["outcome"] == "Succeeded"
+    assert len(cluster.applications()) == 1
+
+
+def test_application_that_a_user_deletes_first_exceeded_its_budget(
+    cluster: Cluster, deferrable: bool, act_before_deletion: Callable[[Callable[[], object]], None]
+) -> None:
+    cluster.script = run_on
+    act_before_deletion(lambda: cluster.delete("pi"))
+    with pytest.raises(SparkBudgetExceeded, match="it does not exist, or is already being deleted"):
+        run(operator(deferrable, max_core_hours=TINY, on_budget_exceeded="fail"), TaskInstance())
+
+
+def test_retry_ends_an_application_that_could_not_be_deleted(
+    cluster: Cluster, deferrable: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def refuse(*_: Any) -> CancelOutcome:
+        raise Forbidden(403, "Forbidden", "no", "delete", "sparkapplications", "jobs", "pi")
+
+    cluster.script, task_instance = run_on, TaskInstance()
+    task = operator(deferrable, max_core_hours=TINY, on_budget_exceeded="fail", retries=1, delete_on_kill=False)
+    with monkeypatch.context() as patch:
+        patch.setattr(wait, "cancel", refuse)
+        with pytest.raises(SparkApplicationError) as caught:
+            run(task, task_instance)
+    assert not isinstance(caught.value, AirflowFailException | SparkBudgetExceeded)
+    assert "exceeded its budget: it has used" in str(caught.value)
+    assert "could not delete it: " in str(caught.value)
+    assert str(caught.value).endswith("; it may still be running, and a retry adopts it")
+    (left,) = cluster.applications()
+    with pytest.raises(SparkBudgetExceeded):
+        run(task, task_instance.next_try())
+    assert cluster.applications() == []
+    assert left["metadata"]["name"] == "pi"
 
 
 @pytest.mark.needs_airflow("3.3")

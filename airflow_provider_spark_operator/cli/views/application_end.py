@@ -27,8 +27,8 @@ from ...follow.narration.narrator import Narration
 from ...follow.narration.obstacles import ATTENDED, WaitState
 from ...follow.recording.budget import BudgetCheck
 from ...follow.recording.recorder import RunRecorder, discard
-from ...follow.submission.cancel import cancel, describe_outcome
-from ...follow.watching.wait import Conclusion, wait_for_end, wait_for_state
+from ...follow.submission.cancel import describe_outcome
+from ...follow.watching.wait import Conclusion, cancel_or_read_end, wait_for_end, wait_for_state
 from ...follow.watching.watch import WatchHub
 from ...kube.backoff import Backoff
 from ...kube.client import KubeClient
@@ -175,10 +175,7 @@ async def wait_and_report(client: KubeClient, reference: ApplicationReference, w
         return ExitCode.SUCCESS
     except TimeoutError:
         if check is not None and check.exceeded is not None:
-            outcome = await cancel(client, reference, stamp=None)
-            sentence = f"{reference} exceeded its budget: it has used {check.exceeded}"
-            print_error(f"{sentence}; {describe_outcome(outcome, 'it')}. Raise --max-core-hours, or request less")
-            return ExitCode.BUDGET_EXCEEDED
+            return await _end_over_budget(hub, reference, wait, check.exceeded)
         if wait.limit is None or not limit.expired():
             raise
         goal = f"did not reach {wait.goals}" if wait.goals else "did not end"
@@ -205,6 +202,16 @@ def _watch_budget(reference: ApplicationReference, wait: Wait) -> tuple[RunRecor
     recorder = RunRecorder(reference, discard)
     budget = Budget(wait.max_core_hours, ends_application=True)
     return recorder, BudgetCheck(budget, recorder, lambda figures: print_note(f"{reference} has used {figures}"))
+
+
+async def _end_over_budget(hub: WatchHub, reference: ApplicationReference, wait: Wait, used: str) -> ExitCode:
+    narration = Narration(Terminal(is_shared=True))
+    end = await retry(partial(cancel_or_read_end, hub, reference, None, narration), str(reference), lambda *_: None)
+    if isinstance(end, Conclusion):
+        return _report_end(end, wait)
+    sentence = f"{reference} exceeded its budget: it has used {used}; {describe_outcome(end, 'it')}"
+    print_error(f"{sentence}. Raise --max-core-hours, or request less")
+    return ExitCode.BUDGET_EXCEEDED
 
 
 async def _follow(

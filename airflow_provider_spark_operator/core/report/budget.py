@@ -35,6 +35,12 @@ class Budget:
     max_cost: float | None = None
     ends_application: bool = False
 
+    @property
+    def advice(self) -> str:
+        """Advice for the user after the budget was exceeded."""
+        limits = [name for name in ("max_core_hours", "max_cost") if getattr(self, name) is not None]
+        return f"Raise {' or '.join(limits)}, or request fewer executors, cores or less memory"
+
     @classmethod
     def from_arguments(cls, values: Mapping[str, Any]) -> "Budget":
         """Return the budget that a trigger has stored as plain values. Members of a later release are ignored."""

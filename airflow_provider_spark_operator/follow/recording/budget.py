@@ -18,10 +18,12 @@ class BudgetCheck:
         warn: Shows the figures of a limit to the user.
 
     Attributes:
+        budget: The budget.
         exceeded: The figures of the exceeded limit, if the application must be ended. Otherwise None.
     """
 
     def __init__(self, budget: Budget, recorder: RunRecorder, warn: Callable[[str], None]) -> None:
+        self.budget = budget
         self._watch = BudgetWatch(budget)
         self._recorder = recorder
         self._warn = warn

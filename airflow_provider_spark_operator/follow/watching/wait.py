@@ -27,6 +27,8 @@ from ..ending.end import find_final_progress, find_final_progress_with_pods, is_
 from ..ending.evidence import Evidence, describe_failure, gather_evidence
 from ..ending.executor_ends import ExecutorEnd, read_executor_ends
 from ..narration.narrator import Narration, Narrator
+from ..submission.cancel import CancelOutcome, cancel
+from ..submission.stamp import TaskStamp
 from .watch import WatchHub
 
 _DRIVER_STOPPED = frozenset({Phase.STOPPING, Phase.ENDED})
@@ -185,6 +187,25 @@ async def read_end(hub: WatchHub, reference: ApplicationReference, narration: Na
             return None
         evidence = await _gather(hub, narrator, reference, seen, with_events=True)
         return _record(narrator, Conclusion(judge_end(final, evidence), evidence, resource))
+
+
+async def cancel_or_read_end(
+    hub: WatchHub, reference: ApplicationReference, stamp: TaskStamp | None, narration: Narration
+) -> Conclusion | CancelOutcome:
+    """Delete an application that has exceeded its budget. If it ended before, return its end instead.
+
+    Args:
+        hub: The hub of the cluster.
+        reference: The application.
+        stamp: The try that must own the application. If None, the owner is not checked.
+        narration: What is shown, and where.
+
+    Raises:
+        KubeError: The API rejected a request or could not be reached.
+    """
+    outcome = await cancel(hub.client, reference, stamp)
+    ended = await read_end(hub, reference, narration) if outcome is CancelOutcome.ENDED else None
+    return ended or outcome
 
 
 def _record(narrator: Narrator, conclusion: Conclusion) -> Conclusion:

@@ -1,5 +1,6 @@
 """`spark-operator submit` with the embedded cluster."""
 
+import asyncio
 import io
 import json
 import signal
@@ -13,6 +14,9 @@ from airflow_provider_spark_operator.cli import main
 from airflow_provider_spark_operator.cli.base.exit_codes import ExitCode
 from airflow_provider_spark_operator.core.dialects.dialect import KUBEFLOW
 from airflow_provider_spark_operator.core.kubernetes.names import ANNOTATION_DAG_ID, ANNOTATION_TASK_ID, LABEL_TASK
+from airflow_provider_spark_operator.follow.submission.cancel import CancelOutcome, cancel
+from airflow_provider_spark_operator.follow.watching import wait
+from airflow_provider_spark_operator.testing.applications import Application
 from tests.cli.process import read_line, start_command, wait_for_exit
 from tests.cluster import Cluster, fail, run_on
 
@@ -414,6 +418,25 @@ def test_application_above_its_core_hours_is_deleted(
     assert "SparkApplication jobs/pi exceeded its budget: it has used" in printed
     assert "of at most 1e-09 core-hours; it is being deleted. Raise --max-core-hours, or request less" in printed
     assert scripted_cluster.applications() == []
+
+
+def test_application_that_succeeds_before_its_deletion_is_a_success(
+    scripted_cluster: Cluster, folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def end(application: Application) -> None:
+        application.succeed()
+
+    async def cancel_late(*arguments: Any) -> CancelOutcome:
+        await asyncio.to_thread(scripted_cluster.play, end)
+        return await cancel(*arguments)
+
+    scripted_cluster.script = run_on
+    monkeypatch.setattr(wait, "cancel", cancel_late)
+    assert main(["submit", "pi.yaml", "--wait", "--max-core-hours", "1e-9"]) == ExitCode.SUCCESS
+    printed = capsys.readouterr().err
+    assert "SparkApplication jobs/pi: The application succeeded." in printed
+    assert "exceeded" not in printed
+    assert len(scripted_cluster.applications()) == 1
 
 
 @pytest.mark.parametrize(

@@ -92,3 +92,8 @@ def test_soonest_check_is_after_a_second() -> None:
 def test_budget_of_a_later_release_is_read() -> None:
     stored = {"max_core_hours": 3.0, "ends_application": True, "max_gib_hours": 9}
     assert Budget.from_arguments(stored) == Budget(3.0, None, ends_application=True)
+
+
+def test_advice_names_the_limits_that_are_set() -> None:
+    assert Budget(max_cost=3).advice.startswith("Raise max_cost, or request")
+    assert Budget(max_core_hours=3, max_cost=3).advice.startswith("Raise max_core_hours or max_cost, or request")
