@@ -94,8 +94,8 @@ def run(
     With --airflow, each run that a task recorded is a row, and each earlier try of the task. --since selects the runs
     whose record was stored more recently. The records contain the cost if Airflow's configuration contains prices.
 
-    An unknown value is empty, and a note names the reason. In the cluster, executors are known only while their pods
-    exist, and Spark deletes them at the end.
+    An unknown value is empty, `≥` marks one that is incomplete, and a note names the reason. Spark deletes the pods of
+    executors at the end. For an hour, their Events show them if spark.kubernetes.executor.podNamePrefix is set.
     """
     table, period = read_prices(prices) if prices is not None else None, parse_duration(since)
     printer = ReportPrinter(output, by, nothing=f"no runs of the last {since} found")
@@ -159,11 +159,13 @@ class _Builder:
     tasks: TaskFilter
 
     def build(self, applications: Iterable[JsonObject]) -> list[JsonObject]:
-        now, refusals = self.census.get_time(), self.census.refusals
-        unread = {"pods": str(refusals[0])} if refusals else {}
-        timelines = (build_timeline(one, now, all_pods=self.census.get_pods(one)) for one in applications)
+        census, now = self.census, self.census.get_time()
+        timelines = (
+            build_timeline(one, now, all_pods=census.get_pods(one), events=census.get_executor_events(one))
+            for one in applications
+        )
         return [
-            build_row(build_record(timeline, unread=unread, prices=self.prices))
+            build_row(build_record(timeline, unread=census.unread, prices=self.prices))
             for timeline in timelines
             if (timeline.is_live or now - timeline.end <= self.period) and self.tasks.accepts(timeline.summary.task)
         ]

@@ -13,6 +13,7 @@ from ...core.kubernetes.pods import get_status, get_text, read_phase
 from ...core.kubernetes.quantities import format_bytes, format_cores
 from ...core.report.pod_spans import PodSpan, count_unknown_executors, read_pod
 from ...core.report.prices import PriceTable
+from ...core.report.record_values import format_amount
 from ...core.report.resources import Resources, add_up, read_requests, read_usage
 from ...core.report.totals import measure_pods
 from ...follow.access.find import find_application
@@ -199,8 +200,12 @@ def _add_costs(
     return [
         replace(
             row,
-            core_hours=f"{usage.core_hours:.3f}" if usage.pods else "",
-            cost=None if prices is None else f"{usage.cost:.3f} {currency}" if usage.unpriced < usage.pods else "",
+            core_hours=format_amount(usage.core_hours) if usage.pods else "",
+            cost=None
+            if prices is None
+            else f"{format_amount(usage.cost)} {currency}"
+            if usage.unpriced < usage.pods
+            else "",
         )
         for row, usage in zip(rows, usages, strict=True)
     ]

@@ -14,15 +14,16 @@ from ...core.dialects.progress import Phase
 from ...core.kubernetes.json_object import JsonObject
 from ...core.kubernetes.names import LABEL_APPLICATION_SELECTOR, LABEL_ROLE, ROLE_DRIVER, ROLE_EXECUTOR
 from ...core.kubernetes.pods import get_status, is_pending
+from ...core.report.events import EXECUTOR_INFIX, find_pod_names
 from ...core.report.observed_pods import reduce_pod
 from ...core.report.summary import ApplicationSummary, summarize
 from ...core.verdict.driver_facts import has_more_facts
 from ...core.verdict.obstacles import name_driver_obstacle
-from ...follow.access.events import list_stops, list_warnings
+from ...follow.access.events import MAX_EVENTS, POD_EVENTS, list_stops, list_warnings
 from ...follow.narration.controllers import find_lost_controller
 from ...kube.client import KubeClient
 from ...kube.errors import Forbidden
-from ...kube.resources import PODS
+from ...kube.resources import EVENTS, PODS
 
 _APPLICATION_LABELS: Final = frozenset(dialect.application_label for dialect in DIALECTS)
 _LABELS: Final = (LABEL_ROLE, LABEL_APPLICATION_SELECTOR, *_APPLICATION_LABELS)
@@ -39,6 +40,7 @@ class PodCensus:
 
     Attributes:
         refusals: The missing permission, if pods cannot be listed.
+        unread: Why pods, or the Events that `read_all` reads, could not be read: by `pods` and `events`.
     """
 
     def __init__(self, client: KubeClient, namespace: str | None, *, for_timeline: bool = False) -> None:
@@ -49,8 +51,10 @@ class PodCensus:
         self._pods_of: defaultdict[tuple[str, str, str], list[JsonObject]] = defaultdict(list)
         self._stops: list[JsonObject] | None = None
         self._warnings: list[JsonObject] | None = None
+        self._has_executor_events = False
         self._events_of: defaultdict[tuple[str | None, str | None], list[JsonObject]] = defaultdict(list)
         self.refusals: tuple[Forbidden, ...] = ()
+        self.unread: dict[str, str] = {}
 
     async def read(self, applications: Sequence[JsonObject]) -> None:
         """Read the pods and Events that these applications need.
@@ -68,13 +72,30 @@ class PodCensus:
         await self.read_drivers(applications)
 
     async def read_all(self) -> None:
-        """Read the pods of all applications.
+        """Read the pods of all applications, and the Events about executors that no longer exist.
 
         Raises:
             KubeError: The API could not be reached. A missing permission is no error.
         """
         for role in (ROLE_DRIVER, ROLE_EXECUTOR):
             await self._read_role(role, is_needed=True)
+        if self._has_executor_events:
+            return
+        self._has_executor_events = True
+        try:
+            answer = await self._client.list(EVENTS, self._namespace, field_selector=POD_EVENTS, most=MAX_EVENTS)
+        except Forbidden as error:
+            self.unread["events"] = str(error)
+            return
+        for event in answer.items:
+            prefix, infix, _ = str(event["involvedObject"].get("name")).rpartition(EXECUTOR_INFIX)
+            self._events_of[event["metadata"].get("namespace"), prefix + infix].append(event)
+
+    def get_executor_events(self, application: JsonObject) -> list[JsonObject]:
+        """Return the Events that `read_all` has read about the executors of an application."""
+        names = find_pod_names(application, read_progress(application), self.get_pods(application) or ())
+        place = application["metadata"]["namespace"]
+        return [event for prefix in {*names.prefixes} for event in self._events_of.get((place, prefix), ())]
 
     def get_pods(self, application: JsonObject) -> list[JsonObject] | None:
         """Return the pods of an application that were read. None if no pods were read."""
@@ -134,6 +155,7 @@ class PodCensus:
                     self._pods_of[pod["metadata"]["namespace"], label, labels[label]].append(pod)
         except Forbidden as error:
             self.refusals = (error,)
+            self.unread["pods"] = str(error)
 
 
 def _can_have_executors(application: JsonObject) -> bool:

@@ -8,8 +8,10 @@ from typing import Final
 
 from ...core.kubernetes.json_object import JsonObject
 from ...core.kubernetes.times import format_duration
+from ...core.report.record_values import format_amount
 from ...core.report.report_rows import GROUPS, NUMBERS, sum_up
 from ..base.errors import print_note
+from ..base.streams import is_unicode
 from ..output.output import format_value
 from ..output.tables import Column, Table
 
@@ -83,14 +85,14 @@ class ReportPrinter:
             print_note(self._nothing)
         for gap in self._sums["missing"]:
             runs = f"{gap['runs']} of {self._sums['runs']} runs"
-            print_note(f"{gap['what']} is not known, or incomplete, in {runs}, for example: {gap['why']}")
+            print_note(f"{gap['what']} unknown or incomplete in {runs}, for example: {gap['why']}")
 
 
 class _CsvPrinter:
     """Prints rows as CSV, with titles above the first row."""
 
     def __init__(self, first: Sequence[str]) -> None:
-        self._names = (*first, *NUMBERS, "currency", "missing")
+        self._names = (*first, *NUMBERS, "currency", "incomplete", "missing")
         self._writer = csv.writer(sys.stdout, lineterminator="\n")
         self._has_titles = False
 
@@ -103,18 +105,21 @@ class _CsvPrinter:
 
 
 def _build_reader(name: str) -> Callable[[JsonObject], str]:
+    at_least = "≥" if is_unicode(sys.stdout) else ">="
+
     def read(row: JsonObject) -> str:
         value = row.get(name)
-        if isinstance(value, int | float) and name.lower().endswith("seconds"):
-            return format_duration(timedelta(seconds=value))
-        if isinstance(value, float):
-            value = f"{value:.3f}"
-        return "" if value is None else f"{value} {row['currency'] or ''}" if name == "cost" else str(value)
+        if not isinstance(value, int | float):
+            return str(value or "")
+        is_time = name.lower().endswith("seconds")
+        shown = format_duration(timedelta(seconds=value)) if is_time else format_amount(value)
+        unit = f" {row['currency'] or ''}" if name == "cost" else ""
+        return f"{at_least if name in row['incomplete'] else ''}{shown}{unit}"
 
     return read
 
 
 def _format_csv(value: object) -> object:
     if isinstance(value, list):
-        return "; ".join(f"{gap['what']}: {gap['why']}" for gap in value)
+        return "; ".join(each if isinstance(each, str) else f"{each['what']}: {each['why']}" for each in value)
     return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value

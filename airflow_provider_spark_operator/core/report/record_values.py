@@ -16,6 +16,7 @@ from ..log.secret_fields import hide_secrets
 _SEARCHED: Final = 4096
 _MARK: Final = "…"
 _LARGEST: Final = 2**53 - 1
+_SMALL: Final = Decimal("0.01")  # below, three decimals would show one digit
 
 
 def measure(value: object) -> int:
@@ -47,6 +48,11 @@ def limit_number(number: float) -> float:
 def round_amount(amount: Decimal) -> float:
     """Return an amount with up to six decimals."""
     return limit_number(round(float(amount), 6))
+
+
+def format_amount(amount: Decimal | float) -> str:
+    """Return an amount for people: three decimals, or as many as two significant digits need."""
+    return f"{amount:.3f}" if amount >= _SMALL or not amount else f"{Decimal(f'{amount:.2g}'):f}"
 
 
 def format_time(time: datetime) -> str:

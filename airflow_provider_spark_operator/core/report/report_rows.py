@@ -1,6 +1,6 @@
 """The rows of a report: what each run took and requested, and the sums of runs."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from typing import Final
 
 from ..kubernetes import pods
@@ -11,14 +11,25 @@ from .record_values import cut_text
 from .recording import MAX_TRIES
 from .run_record import VERSION
 
+_PLACES: Final = {ROLE_DRIVER: 2, ROLE_EXECUTOR: 4}  # of the amounts of a role in `NUMBERS`
 _AMOUNTS: Final = ("coreHours", "gibHours")
 NUMBERS: Final = (
     "seconds",
     "waitingSeconds",
-    *(f"{role}{amount[0].upper()}{amount[1:]}" for role in (ROLE_DRIVER, ROLE_EXECUTOR) for amount in _AMOUNTS),
+    *(f"{role}{amount[0].upper()}{amount[1:]}" for role in _PLACES for amount in _AMOUNTS),
     "cost",
 )
 """The members of a row that are summed."""
+# The members that are too small, or unknown, because of a gap in the record.
+_AFFECTED: Final[Mapping[str, tuple[str, ...]]] = {
+    "end": NUMBERS,
+    "waitingSeconds": ("waitingSeconds",),
+    "attempts": NUMBERS[1:],
+    "pods": NUMBERS[2:],
+    "executors": NUMBERS[4:],
+    **{f"totals.requested.{role}": (*NUMBERS[at : at + 2], "cost") for role, at in _PLACES.items()},
+    **{f"totals.cost.{role}": ("cost",) for role in _PLACES},
+}
 GROUPS: Final = {"dag": ("dag",), "task": ("dag", "task"), "team": ("team",)}
 """The members of the rows that are summed together, by the name of the grouping."""
 SEVERAL: Final = "several"
@@ -30,13 +41,15 @@ _MAX_GAPS: Final = 20
 def build_row(record: Mapping[str, object]) -> JsonObject:
     """Return the row of a run. Never raises on a malformed record. Unknown values are None.
 
+    `incomplete` names the numbers that are unknown, or that the true ones exceed.
+
     Args:
         record: The record of the run.
     """
     application, totals = pods.get_object(record.get("application")), pods.get_object(record.get("totals"))
     task, verdict = pods.get_object(application.get("task")), pods.get_object(record.get("verdict"))
     requested, cost = pods.get_object(totals.get("requested")), pods.get_object(totals.get("cost"))
-    usages = [pods.get_object(requested.get(role)) for role in (ROLE_DRIVER, ROLE_EXECUTOR)]
+    usages = [pods.get_object(requested.get(role)) for role in _PLACES]
     amounts = [usage.get(amount) for usage in usages for amount in _AMOUNTS]
     numbers = [totals.get("seconds"), totals.get("waitingSeconds"), *amounts, cost.get("amount")]
     texts = {
@@ -47,15 +60,21 @@ def build_row(record: Mapping[str, object]) -> JsonObject:
         "team": application.get("team"),
         "outcome": verdict.get("outcome"),
     }
+    missing = [
+        {name: cut_text(pods.get_text(gap.get(name)), _LONGEST) for name in ("what", "why")}
+        for gap in pods.list_objects(record.get("missing"))[:_MAX_GAPS]
+    ]
     return {
         **{name: cut_text(pods.get_text(text), _LONGEST) or None for name, text in texts.items()},
         **{name: _read_number(number) for name, number in zip(NUMBERS, numbers, strict=True)},
         "currency": cut_text(pods.get_text(cost.get("currency")), 8) or None,
-        "missing": [
-            {name: cut_text(pods.get_text(gap.get(name)), _LONGEST) for name in ("what", "why")}
-            for gap in pods.list_objects(record.get("missing"))[:_MAX_GAPS]
-        ],
+        "incomplete": _order({name for gap in missing for name in _AFFECTED.get(gap["what"], ())}),
+        "missing": missing,
     }
+
+
+def _order(names: Container[str]) -> list[str]:
+    return [name for name in NUMBERS if name in names]
 
 
 def build_recorded_rows(value: object, dag: str, task: str) -> list[JsonObject]:
@@ -112,7 +131,7 @@ def sum_up(rows: Iterable[JsonObject]) -> JsonObject:
     """
     numbers: dict[str, float] = {}
     counts = {"runs": 0, "failed": 0}
-    currencies: set[str] = set()
+    currencies, incomplete = set[str](), set[str]()
     gaps: dict[str, JsonObject] = {}
     for row in rows:
         counts["runs"] += row.get("runs", 1)
@@ -121,6 +140,7 @@ def sum_up(rows: Iterable[JsonObject]) -> JsonObject:
             if row[name] is not None:
                 numbers[name] = numbers.get(name, 0) + row[name]
         currencies |= {row["currency"]} - {None}
+        incomplete |= {*row["incomplete"]}
         for gap in row["missing"]:
             if gap["what"] in gaps or len(gaps) < _MAX_GAPS:
                 runs = gaps.get(gap["what"], {}).get("runs", 0) + gap.get("runs", 1)
@@ -131,5 +151,6 @@ def sum_up(rows: Iterable[JsonObject]) -> JsonObject:
         **counts,
         **{name: round(numbers[name], 6) if name in numbers else None for name in NUMBERS},
         "currency": SEVERAL if len(currencies) > 1 else next(iter(currencies), None),
+        "incomplete": _order(incomplete),
         "missing": list(gaps.values()),
     }

@@ -21,6 +21,8 @@ logger = logging.getLogger(__name__)
 
 MAX_EVENTS: Final = 20_000
 """The maximum number of Events that are read to find the Events of an application's pods."""
+POD_EVENTS: Final = "involvedObject.kind=Pod"
+"""The field selector of the Events about pods."""
 
 
 @dataclass(frozen=True)
@@ -92,7 +94,7 @@ async def list_stops(client: KubeClient, namespace: str | None, pod: str | None 
 
 async def list_warnings(client: KubeClient, namespace: str | None, pod: str | None = None) -> list[JsonObject]:
     """List the warnings about pods. Empty if the Events cannot be read. The arguments are those of `list_stops`."""
-    return await _list_of_pods(client, namespace, "involvedObject.kind=Pod,type=Warning", pod)
+    return await _list_of_pods(client, namespace, f"{POD_EVENTS},type=Warning", pod)
 
 
 async def _list_of_pods(client: KubeClient, namespace: str | None, selector: str, pod: str | None) -> list[JsonObject]:

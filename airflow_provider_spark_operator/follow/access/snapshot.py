@@ -12,7 +12,7 @@ from ...core.report.events import find_pod_names, select_events
 from ...kube.client import KubeClient
 from ...kube.errors import Forbidden
 from ...kube.resources import EVENTS
-from .events import MAX_EVENTS
+from .events import MAX_EVENTS, POD_EVENTS
 from .find import find_application
 from .pods import list_application_pods
 from .reference import ApplicationReference
@@ -83,7 +83,7 @@ async def list_application_events(
     namespace = metadata["namespace"]
     own, of_pods = await asyncio.gather(
         client.list(EVENTS, namespace, field_selector=f"involvedObject.uid={metadata['uid']}"),
-        client.list(EVENTS, namespace, field_selector="involvedObject.kind=Pod", most=MAX_EVENTS),
+        client.list(EVENTS, namespace, field_selector=POD_EVENTS, most=MAX_EVENTS),
     )
     names = find_pod_names(resource, read_progress(resource), all_pods)
     return [dict(event) for event in select_events(resource, names, [*own.items, *of_pods.items])]

@@ -9,7 +9,12 @@ import pytest
 
 from airflow_provider_spark_operator.cli import main
 from airflow_provider_spark_operator.cli.base.exit_codes import ExitCode
+from airflow_provider_spark_operator.core.dialects.dialect import read_progress
 from airflow_provider_spark_operator.core.kubernetes.names import ANNOTATION_DAG_ID, ANNOTATION_TASK_ID
+from airflow_provider_spark_operator.core.report.events import find_pod_names
+from airflow_provider_spark_operator.kube.resources import EVENTS
+from tests.cli.applications.test_describe import forbid
+from tests.cli.cluster_objects import record_event
 from tests.cluster import Cluster, fail, stay_submitted
 
 PRICES = '{"currency": "EUR", "prices": [{"coreHour": 3600000, "gibHour": 0}]}'
@@ -42,7 +47,30 @@ def test_table_has_a_row_for_each_application_and_the_sums(
     titles, *rows = shown.out.splitlines()
     assert titles.split()[:2] == ["APPLICATION", "NAMESPACE"]
     assert [row.split()[0] for row in rows] == ["load", "pi", "TOTAL"]
-    assert "executors is not known, or incomplete, in 1 of 2 runs, for example: no pod or Event shows" in shown.err
+    assert "executors unknown or incomplete in 1 of 2 runs, for example: no pod or Event shows" in shown.err
+    assert [row.count("≥") for row in rows] == [0, 0, 2], "the executors of pi, and so their sums, are unknown"
+
+
+def test_executors_without_pods_are_counted_by_their_events(
+    scripted_cluster: Cluster, prices: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    create_applications(scripted_cluster)
+    pi = scripted_cluster.application("pi")
+    prefix, *_ = find_pod_names(pi, read_progress(pi)).prefixes
+    executor = {"kind": "Pod", "metadata": {"name": f"{prefix}1", "uid": "gone"}}
+    for reason, minute in (("Started", 0), ("Killing", 30)):
+        time = f"2126-01-01T00:{minute:02}:00Z"
+        record_event(scripted_cluster, reason.lower(), reason, time=time, about=executor)
+    capsys.readouterr()
+    assert main(["report", "-o", "json", "--prices", prices]) == ExitCode.SUCCESS
+    row = json.loads(capsys.readouterr().out)["applications"][1]
+    assert (row["executorCoreHours"], row["cost"]) == (0.5, 1_800_000)
+    assert not {"executorCoreHours", "executorGibHours"} & {*row["incomplete"]}
+    forbid(monkeypatch, EVENTS)
+    assert main(["report", "-o", "json", "--prices", prices]) == ExitCode.SUCCESS, "Events are optional"
+    row = json.loads(capsys.readouterr().out)["applications"][1]
+    assert (row["executorCoreHours"], row["cost"]) == (None, None)
+    assert {"executors", "events"} <= {gap["what"] for gap in row["missing"]}
 
 
 def test_json_has_the_cost_and_its_sum(

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from airflow_provider_spark_operator.core.report.record_values import format_amount
 from airflow_provider_spark_operator.core.report.recording import summarize_try
 from airflow_provider_spark_operator.core.report.report_rows import (
     NUMBERS,
@@ -32,7 +33,7 @@ def test_row_has_the_totals_of_the_record() -> None:
 @pytest.mark.parametrize("record", [{}, {"application": 1, "totals": [], "verdict": None, "missing": [1]}])
 def test_row_of_a_malformed_record_is_unknown(record: dict[str, Any]) -> None:
     row = build_row(record)
-    assert row.pop("missing") == []
+    assert row.pop("missing") == row.pop("incomplete") == []
     assert set(row.values()) == {None}
 
 
@@ -50,6 +51,22 @@ def test_sums_contain_what_is_known_and_count_the_rest() -> None:
     assert (sums["seconds"], sums["waitingSeconds"]) == (120, None)
     assert (sums["cost"], sums["currency"]) == (0.2, "EUR")
     assert sums["missing"] == [{**gap, "runs": 2}]
+
+
+@pytest.mark.parametrize(
+    ("what", "incomplete"),
+    [
+        ("executors", ["executorCoreHours", "executorGibHours", "cost"]),
+        ("totals.requested.driver", ["driverCoreHours", "driverGibHours", "cost"]),
+        ("totals.cost.executor", ["cost"]),
+        ("end", list(NUMBERS)),
+        ("log", []),
+    ],
+)
+def test_gap_makes_its_numbers_incomplete_in_the_row_and_the_sums(what: str, incomplete: list[str]) -> None:
+    row, complete = build_row(build_record() | {"missing": [{"what": what, "why": "deleted"}]}), build_row({})
+    assert row["incomplete"] == sum_up([sum_up([complete, row]), complete])["incomplete"] == incomplete
+    assert complete["incomplete"] == []
 
 
 def test_costs_in_several_currencies_are_not_summed() -> None:
@@ -105,3 +122,10 @@ def test_texts_of_a_row_are_short_and_have_no_control_characters() -> None:
     assert row["application"].isprintable()
     assert row["missing"][0]["what"] == "b"
     assert len(row["missing"][0]["why"]) <= 256
+
+
+@pytest.mark.parametrize(
+    ("amount", "shown"), [(0, "0.000"), (1.23456, "1.235"), (0.01, "0.010"), (0.0041, "0.0041"), (7e-7, "0.0000007")]
+)
+def test_small_amount_has_two_significant_digits(amount: float, shown: str) -> None:
+    assert format_amount(amount) == shown
