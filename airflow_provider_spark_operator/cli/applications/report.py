@@ -98,7 +98,8 @@ def run(
     executors at the end. For an hour, their Events show them if spark.kubernetes.executor.podNamePrefix is set.
     """
     table, period = read_prices(prices) if prices is not None else None, parse_duration(since)
-    printer = ReportPrinter(output, by, nothing=f"no runs of the last {since} found")
+    nothing, with_namespace = f"no runs of the last {since} found", all_namespaces or airflow is not None
+    printer = ReportPrinter(output, by, nothing, with_namespace=with_namespace)
     if airflow is not None:
         _refuse_cluster_options(prices, selector, namespace, context, kubeconfig, all_namespaces or None)
         return run_until_signal(

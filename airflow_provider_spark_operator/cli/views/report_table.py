@@ -14,6 +14,7 @@ from ..base.errors import print_note
 from ..base.streams import is_unicode
 from ..output.output import format_value
 from ..output.tables import Column, Table
+from .application_columns import style_cell
 
 _TOTAL: Final = "TOTAL"
 # A spreadsheet reads a cell that begins with one of them as a formula. Anybody may write the annotations of a task.
@@ -35,6 +36,12 @@ _TITLES: Final = {
     "executorGibHours": "EXEC GIB-H",
     "cost": "COST",
 }
+# The columns that a narrow terminal leaves out, the first one first.
+_DROPPED: Final = (
+    *("driverGibHours", "executorGibHours", "waitingSeconds", "task", "team", "dag", "driverCoreHours", "seconds"),
+    "namespace",
+)
+_WIDTHS: Final = {"cost": 14}  # a sum can be longer than the first rows
 
 
 class ReportPrinter:
@@ -44,17 +51,18 @@ class ReportPrinter:
         output: `table`, `csv` or `json`. Only `json` keeps all rows until the end.
         by: The grouping, a key of `GROUPS`. None for no groups.
         nothing: The note if there are no rows.
+        with_namespace: Whether a table shows the namespace.
     """
 
-    def __init__(self, output: str, by: str | None, nothing: str) -> None:
+    def __init__(self, output: str, by: str | None, nothing: str, *, with_namespace: bool) -> None:
         self._output = output
         self._group = GROUPS[by] if by else ()
         self._nothing = nothing
         self._rows: list[JsonObject] = []
         self._sums = sum_up(())
         self._groups: dict[tuple[str, ...], JsonObject] = {}
-        columns = [Column(title, _build_reader(name), is_key=name == _KEY) for name, title in _TITLES.items()]
-        self._table = Table[JsonObject](columns, is_wide=True)
+        shown = [name for name in _TITLES if with_namespace or name != "namespace"]
+        self._table = Table[JsonObject](_build_column(name, is_kept=name in self._group) for name in shown)
         self._csv = _CsvPrinter((*self._group, "runs", "failed") if by else _TEXTS)
 
     def print(self, rows: Sequence[JsonObject]) -> None:
@@ -102,6 +110,17 @@ class _CsvPrinter:
             self._has_titles = True
         self._writer.writerows([_format_csv(row.get(name)) for name in self._names] for row in rows)
         sys.stdout.flush()
+
+
+def _build_column(name: str, *, is_kept: bool) -> Column[JsonObject]:
+    return Column(
+        _TITLES[name],
+        _build_reader(name),
+        _WIDTHS.get(name, 0),
+        drop_rank=0 if is_kept or name not in _DROPPED else len(_DROPPED) - _DROPPED.index(name),
+        is_key=name == _KEY,
+        style=style_cell if name == "outcome" else None,
+    )
 
 
 def _build_reader(name: str) -> Callable[[JsonObject], str]:

@@ -3,6 +3,7 @@
 from collections.abc import Container, Iterable, Mapping
 from typing import Final
 
+from ..dialects.progress import Phase
 from ..kubernetes import pods
 from ..kubernetes.json_object import JsonObject
 from ..kubernetes.names import ROLE_DRIVER, ROLE_EXECUTOR
@@ -10,6 +11,7 @@ from ..kubernetes.times import read_time
 from .record_values import cut_text
 from .recording import MAX_TRIES
 from .run_record import VERSION
+from .timeline_rows import Tone
 
 _PLACES: Final = {ROLE_DRIVER: 2, ROLE_EXECUTOR: 4}  # of the amounts of a role in `NUMBERS`
 _AMOUNTS: Final = ("coreHours", "gibHours")
@@ -58,7 +60,7 @@ def build_row(record: Mapping[str, object]) -> JsonObject:
         "dag": task.get("dagId"),
         "task": task.get("taskId"),
         "team": application.get("team"),
-        "outcome": verdict.get("outcome"),
+        "outcome": Phase.RUNNING if _is_running(record) else verdict.get("outcome"),
     }
     missing = [
         {name: cut_text(pods.get_text(gap.get(name)), _LONGEST) for name in ("what", "why")}
@@ -71,6 +73,12 @@ def build_row(record: Mapping[str, object]) -> JsonObject:
         "incomplete": _order({name for gap in missing for name in _AFFECTED.get(gap["what"], ())}),
         "missing": missing,
     }
+
+
+def _is_running(record: Mapping[str, object]) -> bool:
+    attempts = pods.list_objects(record.get("attempts"))
+    phases = [state.get("phase") for each in attempts for state in pods.list_objects(each.get("states"))]
+    return record.get("live") is True and phases[-1:] == [Tone.RUNNING]
 
 
 def _order(names: Container[str]) -> list[str]:

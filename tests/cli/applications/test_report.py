@@ -45,7 +45,7 @@ def test_table_has_a_row_for_each_application_and_the_sums(
     assert main(["report"]) == ExitCode.SUCCESS
     shown = capsys.readouterr()
     titles, *rows = shown.out.splitlines()
-    assert titles.split()[:2] == ["APPLICATION", "NAMESPACE"]
+    assert titles.split()[:2] == ["APPLICATION", "DAG"], "a namespace is shown for several"
     assert [row.split()[0] for row in rows] == ["load", "pi", "TOTAL"]
     assert "executors unknown or incomplete in 1 of 2 runs, for example: no pod or Event shows" in shown.err
     assert [row.count("≥") for row in rows] == [0, 0, 2], "the executors of pi, and so their sums, are unknown"

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from airflow_provider_spark_operator.core.report import run_record
 from airflow_provider_spark_operator.core.report.record_values import format_amount
 from airflow_provider_spark_operator.core.report.recording import summarize_try
 from airflow_provider_spark_operator.core.report.report_rows import (
@@ -13,6 +14,8 @@ from airflow_provider_spark_operator.core.report.report_rows import (
     build_row,
     sum_up,
 )
+from airflow_provider_spark_operator.core.report.timeline import build_timeline
+from tests.core.report.documents import at, build_application
 from tests.core.report.test_prices import TABLE, build, build_pods
 
 
@@ -112,6 +115,12 @@ def test_value_that_is_no_record_has_no_rows(value: object) -> None:
 def test_row_of_a_run_without_a_final_record_says_of_when_it_is() -> None:
     (row,) = build_recorded_rows({"version": 1, "live": True, "end": "2026-01-01T00:00:00Z"}, "etl", "load")
     assert row["missing"] == [{"what": "end", "why": "no final record; the totals are as of 2026-01-01T00:00:00Z"}]
+
+
+@pytest.mark.parametrize(("state", "outcome"), [("RunningHealthy", "Running"), ("DriverRequested", "Waiting")])
+def test_outcome_of_a_live_run_says_whether_it_runs(state: str, outcome: str) -> None:
+    timeline = build_timeline(build_application(("Submitted", 0), (state, 1)), at(2))
+    assert build_row(run_record.build_record(timeline))["outcome"] == outcome
 
 
 def test_texts_of_a_row_are_short_and_have_no_control_characters() -> None:
