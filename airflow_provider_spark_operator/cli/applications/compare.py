@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import timedelta
 from typing import Annotated, Final
 
@@ -17,22 +17,26 @@ from ...core.log.secret_fields import hide_secrets
 from ...core.states.states import RUNNING
 from ...kube.client import KubeClient
 from ...kube.connection import ClusterAccess
-from ..base.cluster_client import run_with_client
 from ..base.errors import report_failures
 from ..base.exit_codes import ExitCode
 from ..base.object_names import require_application
 from ..options.assignment import format_path
 from ..options.completers import complete_applications
 from ..options.declaration import Parameter
-from ..options.options import Context, Kubeconfig, Namespace, ReportFormat, ReportOutput
+from ..options.options import Context, DagId, Kubeconfig, Namespace, ReportFormat, ReportOutput, RunIds, TaskId
+from ..options.task_filter import TaskFilter
 from ..output.output import format_value
 from ..output.section_printer import SectionPrinter
 from ..views.application_columns import describe_outcome, format_optional
 from ..views.description import LOST_EXECUTORS, Description, build_document, read_description
+from .named_applications import run_with_applications
 
 EXAMPLES = """
 # Why was the second run slower?
 spark-operator compare pi report
+
+# What changed between the last two runs of a task of Airflow?
+spark-operator compare --dag sales --task load
 
 # The fields whose values differ, for a script
 spark-operator compare pi report -o json | jq .differences
@@ -46,8 +50,11 @@ def _declare(which: str) -> Parameter:
 
 
 def run(
-    first: Annotated[str, _declare("first")],
-    second: Annotated[str, _declare("second")],
+    first: Annotated[str | None, _declare("first")] = None,
+    second: Annotated[str | None, _declare("second")] = None,
+    dag: DagId = None,
+    task: TaskId = None,
+    runs: RunIds = None,
     output: ReportOutput = ReportFormat.TEXT,
     namespace: Namespace = None,
     context: Context = None,
@@ -55,14 +62,20 @@ def run(
 ) -> ExitCode:
     """Show two applications side by side: outcome, durations, states, executors, and the fields that differ.
 
+    Without names, the options of the task select the two newest applications that the task has submitted, or the
+    newest of each of two runs.
+
     The paths of fields are those of --set. If the applications have different API groups, that of Kubeflow's operator
     is converted first. The exit code does not depend on the result.
     """
     access = ClusterAccess(kubeconfig=kubeconfig, context=context, namespace=namespace)
-    return run_with_client(access, lambda client: _compare(client, (first, second), output))
+    ids: Sequence[str | None] = runs or [None]
+    wanted = [TaskFilter(dag, task, ids[position]) for position in (0, -1)]
+    names = [name for name in (first, second) if name]
+    return run_with_applications(access, names, wanted, lambda client, found: _compare(client, found, output))
 
 
-async def _compare(client: KubeClient, names: tuple[str, str], output: ReportFormat) -> ExitCode:
+async def _compare(client: KubeClient, names: Sequence[str], output: ReportFormat) -> ExitCode:
     both = await asyncio.gather(*(read_description(client, name) for name in names))
     differences = list(_find_differences(*_read_specs(*both)))
     if output is ReportFormat.JSON:

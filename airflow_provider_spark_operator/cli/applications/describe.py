@@ -6,6 +6,7 @@ from typing import Final
 
 from ...core.dialects.dialect import dialect_of
 from ...core.dialects.progress import Phase
+from ...core.kubernetes.names import LABEL_TASK
 from ...core.kubernetes.pods import get_object, get_status, get_text, list_objects
 from ...core.kubernetes.times import format_duration
 from ...core.log.driver_log import redact
@@ -256,7 +257,8 @@ def _describe_program(spec: object) -> str:
 
 def _format_labels(resource: dict[str, object]) -> str:
     labels = get_object(get_object(resource.get("metadata")).get("labels"))
-    return ", ".join(f"{key}={value}" for key, value in labels.items())
+    # "Airflow task" shows the task; the value of its label is a hash.
+    return ", ".join(f"{key}={value}" for key, value in labels.items() if key != LABEL_TASK)
 
 
 def _format_time(time: datetime | None, now: datetime) -> str:

@@ -1,6 +1,6 @@
 """`spark-operator list`: list applications of every API group that the cluster serves."""
 
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from enum import StrEnum
 from typing import Annotated
 
@@ -10,11 +10,13 @@ from ...core.verdict.verdict import Outcome
 from ...follow.access.find import list_served_kinds
 from ...kube.client import KubeClient
 from ...kube.connection import ClusterAccess
-from ...kube.errors import Forbidden
+from ...kube.errors import Forbidden, KubeError
+from ...kube.resources import NAMESPACES
 from ..base.ages import check_age, parse_duration
 from ..base.cluster_client import run_with_client
 from ..base.errors import CommandError, print_note, report_failures
 from ..base.exit_codes import ExitCode
+from ..base.usage_errors import suggest
 from ..options.declaration import Parameter
 from ..options.options import (
     TABLE,
@@ -34,6 +36,7 @@ from ..output.resource_list import ResourceList, open_list
 from ..views.application_columns import ApplicationFilter, ApplicationTable, Query
 from ..views.pod_census import PodCensus
 from .list_watch import watch_applications
+from .named_applications import describe_absence, list_applications
 
 EXAMPLES = """
 # Applications in the current namespace
@@ -135,13 +138,13 @@ def run(
         younger_than=parse_duration(younger_than) if younger_than else None,
     )
 
-    async def list_applications(client: KubeClient) -> ExitCode:
+    async def print_applications(client: KubeClient) -> ExitCode:
         place = None if all_namespaces else client.default_namespace
         query = Query(place, selector, criteria, output)
         return await (watch_applications(client, query) if watch else _list(client, query, sort))
 
     return run_with_client(
-        ClusterAccess(kubeconfig=kubeconfig, context=context, namespace=namespace), list_applications
+        ClusterAccess(kubeconfig=kubeconfig, context=context, namespace=namespace), print_applications
     )
 
 
@@ -171,9 +174,25 @@ async def _list(client: KubeClient, query: Query, order: Order) -> ExitCode:
     if printer is not None:
         printer.finish()
     if not count and not refusals and query.output in (TABLE, _WIDE, _NAME):
-        print_note(f"no applications found in {query.describe_place()}")
+        print_note(await _explain_absence(client, query, refusals))
     refusals += census.refusals
     return report_failures(refusals)
+
+
+async def _explain_absence(client: KubeClient, query: Query, refusals: list[Forbidden]) -> str:
+    """Return why a list is empty: there is no application, none meets the conditions, or the namespace is missing."""
+    found = await list_applications(client, query.namespace, None, refusals)
+    place, conditions = query.describe_place(), query.describe_conditions()
+    if found and conditions:
+        return describe_absence("application", conditions, place, query.criteria.task, found)
+    with suppress(KubeError):  # a user may not be permitted to read namespaces
+        if query.namespace and query.namespace not in (known := await _list_namespaces(client)):
+            return f"{place} does not exist{suggest(query.namespace, known)}"
+    return f"no applications found in {place}"
+
+
+async def _list_namespaces(client: KubeClient) -> list[str]:
+    return [str(item["metadata"]["name"]) for item in (await client.list(NAMESPACES)).items]
 
 
 def sort_by_age(applications: list[JsonObject]) -> list[JsonObject]:

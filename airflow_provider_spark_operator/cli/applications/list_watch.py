@@ -88,7 +88,8 @@ async def _print_changes(client: KubeClient, count: int, query: Query, arrivals:
         if not has_begun and len(views) == count:
             has_begun = True
             if not any(view.shown for view in views.values()):
-                print_note(f"no applications found in {query.describe_place()}; waiting for changes")
+                wanted = f" with {conditions}" if (conditions := query.describe_conditions()) else ""
+                print_note(f"no applications{wanted} found in {query.describe_place()}; waiting for changes")
 
 
 class _View:

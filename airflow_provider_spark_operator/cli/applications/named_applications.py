@@ -129,13 +129,35 @@ def run_with_application(
     Raises:
         CommandError: There is neither a name nor a task, or there are both, or the task has no application.
     """
-    if bool(name) is bool(wanted):
-        raise CommandError("give either the name of an application, or --dag, --task and --run", ExitCode.INVALID)
+    names = [name] if name else []
+    return run_with_applications(access, names, [wanted], lambda client, found: work(client, found[0]))
+
+
+def run_with_applications(
+    access: ClusterAccess,
+    names: Sequence[str],
+    wanted: Sequence[TaskFilter],
+    work: Callable[[KubeClient, Sequence[str]], Coroutine[Any, Any, ExitCode]],
+) -> ExitCode:
+    """Open a client, and run a function on a number of applications. See `run_with_application`.
+
+    Args:
+        access: How to reach the cluster.
+        names: The names of the applications. Empty to select them by their tasks.
+        wanted: The task of each application. If two have the same task, the newest application comes last.
+        work: Called with the client and the names, perhaps with the API group.
+
+    Raises:
+        CommandError: There are neither enough names nor tasks, or there are both, or a task has no other application.
+    """
+    if bool(names) is any(wanted) or len(names) not in (0, len(wanted)):
+        what = "the name of an application" if len(wanted) == 1 else f"the names of {len(wanted)} applications"
+        raise CommandError(f"give either {what}, or --dag, --task and --run", ExitCode.INVALID)
 
     async def find_and_work(client: KubeClient) -> ExitCode:
         refusals: list[Forbidden] = []
         try:
-            exit_code = await work(client, name or await _find_newest(client, wanted, refusals))
+            exit_code = await work(client, names or await _find_newest(client, wanted, refusals))
         finally:
             failure = report_failures(refusals)
         return exit_code or failure
@@ -143,19 +165,38 @@ def run_with_application(
     return run_with_client(access, find_and_work)
 
 
-async def _find_newest(client: KubeClient, wanted: TaskFilter, refusals: list[Forbidden]) -> str:
-    """Return the name, with the API group, of the newest application of a task. Add groups that are not permitted.
+async def _find_newest(client: KubeClient, wanted: Sequence[TaskFilter], refusals: list[Forbidden]) -> list[str]:
+    """Return the name, with the API group, of the newest application of each task. Add groups that are not permitted.
 
     Raises:
-        CommandError: There is none.
+        CommandError: A task has none.
     """
     found = await list_applications(client, client.default_namespace, None, refusals)
-    selected = [one for one in found if wanted.accepts(read_task(one[1]["metadata"]))]
-    if not selected:
-        message = f"no application with {wanted} found in namespace {client.default_namespace}"
-        raise CommandError(message, ExitCode.API_FAILED)
-    reference, _ = max(selected, key=lambda one: (one[1]["metadata"]["creationTimestamp"], one[0].name))
-    return format_name(reference)
+    newest = sorted(found, key=lambda one: (one[1]["metadata"]["creationTimestamp"], one[0].name), reverse=True)
+    names: list[str] = []
+    for task in reversed(wanted):
+        selected = [format_name(one) for one, body in newest if task.accepts(read_task(body["metadata"]))]
+        others = [name for name in selected if name not in names]
+        if not others:
+            what, place = "other application" if selected else "application", f"namespace {client.default_namespace}"
+            raise CommandError(describe_absence(what, str(task), place, task, found), ExitCode.API_FAILED)
+        names.insert(0, others[0])
+    return names
+
+
+def describe_absence(what: str, conditions: str, place: str, task: TaskFilter, found: Sequence[Found]) -> str:
+    """Return that no application meets conditions, how many others there are, and which task the user may have meant.
+
+    Args:
+        what: What does not exist, for example `application`.
+        conditions: The conditions as on the command line.
+        place: Where the applications are.
+        task: The task in the conditions.
+        found: All applications.
+    """
+    others = f" ({len(found)} {'other' if len(found) == 1 else 'others'})" if found else ""
+    advice = task.suggest(read_task(body["metadata"]) for _, body in found)
+    return f"no {what} with {conditions} in {place}{others}{advice}"
 
 
 async def act_on_names(client: KubeClient, names: Sequence[str], act: Act, find: Find = find_application) -> ExitCode:

@@ -24,26 +24,32 @@ class ExitCode(IntEnum):
 
 MEANINGS = {
     ExitCode.SUCCESS: (
-        "success. `status` also ends with 0 if the application failed, and `local status` also if no cluster runs"
+        "success\n"
+        "`status` reported the state of the application, also if it failed\n"
+        "`local status` ran, also if no cluster runs\n"
+        "`reconcile` or `local up` ended after SIGTERM\n"
+        "`forward` ended after Ctrl+C"
     ),
     ExitCode.APPLICATION_FAILED: (
-        "the program of the application failed. Also: the application succeeded before the state of `wait --for`, "
-        "`diff` found a difference, or `reconcile --check` found resources of another controller"
+        "the program of the application failed\n"
+        "the application succeeded before the state of `wait --for`\n"
+        "`diff` found a difference\n"
+        "`reconcile --check` found resources of another controller"
     ),
     ExitCode.INVALID: "invalid input or usage",
     ExitCode.API_FAILED: (
-        "the Kubernetes API is unreachable, rejects the request, or does not permit it (also in a check of `doctor`); "
-        "or the object does not exist"
+        "the Kubernetes API is unreachable, rejects the request, or does not permit it (also in a check of `doctor`)\n"
+        "the object does not exist"
     ),
     ExitCode.TIMED_OUT: "timed out",
     ExitCode.INFRASTRUCTURE_FAILED: (
-        "the cluster could not run the application to its end, or the application was deleted. Also: the local cluster "
-        "could not run, a check of `doctor` failed, the output could not be written, or an internal error"
+        "the cluster could not run the application to its end, or the application was deleted\n"
+        "the local cluster could not run\n"
+        "a check of `doctor` failed\n"
+        "the output could not be written\n"
+        "an internal error"
     ),
     ExitCode.BUDGET_EXCEEDED: "the application exceeded `--max-core-hours`, and was deleted",
-    ExitCode.INTERRUPTED: (
-        "interrupted (SIGINT, SIGTERM, SIGHUP). But `reconcile` and `local up` end with 0 after SIGTERM, and `forward` "
-        "ends with 0 after Ctrl+C"
-    ),
+    ExitCode.INTERRUPTED: "interrupted (SIGINT, SIGTERM or SIGHUP)",
 }
-"""The meaning of each code, for `spark-operator help exit-codes`."""
+"""The meaning of each code, one line for each case, for `spark-operator help exit-codes`."""

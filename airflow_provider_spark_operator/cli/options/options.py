@@ -4,6 +4,7 @@ The callbacks check values as they are parsed. A failure is a usage error that n
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from enum import StrEnum
 from typing import Annotated, TypeAlias
 
@@ -113,6 +114,12 @@ def _declare_selector(selected: str) -> Parameter:
     )
 
 
+def _require_one_or_two(values: list[str]) -> list[str]:
+    if len(values) > 2:
+        raise click.BadParameter("can be given at most twice")
+    return [require_text(value) for value in values]
+
+
 def _declare_task(usage: str, what: str, complete: Complete) -> Parameter:
     """Declare an option that selects applications by a task. `what`: the applications, for the help."""
     return Parameter(usage, f"only applications {what}; * at the end stands for any text", require_text, complete)
@@ -125,7 +132,12 @@ TaskId: TypeAlias = Annotated[
     str | None,
     _declare_task("--task TASK_ID", "of this task; with [N] only those of one mapped task: load[3]", complete_tasks),
 ]
-RunId: TypeAlias = Annotated[str | None, _declare_task("--run RUN_ID", "of this DAG run", complete_runs)]
+_RUN = _declare_task("--run RUN_ID", "of this DAG run", complete_runs)
+RunId: TypeAlias = Annotated[str | None, _RUN]
+RunIds: TypeAlias = Annotated[
+    list[str] | None,
+    replace(_RUN, help=f"{_RUN.help}; twice to name the run of each application", check=_require_one_or_two),
+]
 
 
 Selector: TypeAlias = Annotated[str | None, _declare_selector("resources")]

@@ -1,10 +1,10 @@
 """The words of the options that select applications by their state."""
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 
 import click
 
-from ...core.dialects.dialect import list_known_states
+from ...core.dialects.dialect import DIALECTS, list_known_states
 from ..base.usage_errors import suggest
 from .completers import complete_served_states
 from .declaration import Complete
@@ -56,8 +56,16 @@ def require_states(
         known = {word.lower(): word for word in list_state_words(others, states)}
         for value in values:
             if value.lower() not in known:
-                meant = suggest(value, known.values()) or f": must be one of {', '.join(known.values())}"
+                meant = suggest(value, known.values()) or f": must be one of {_group(others, [*known.values()])}"
                 raise click.BadParameter(f"unknown state {value}{meant}")
         return [known[value.lower()] for value in values]
 
     return check
+
+
+def _group(others: Collection[str], words: Sequence[str]) -> str:
+    """Return words by their kind: first the words that are no states, then the states of each API group."""
+    groups = {f"states of {dialect.group}": [*map(str, dialect.states)] for dialect in DIALECTS}
+    kinds = {"": list_state_words(others, ()), **groups}
+    known = {kind: [word for word in members if word in words] for kind, members in kinds.items()}
+    return "; ".join(f"{kind}: {', '.join(members)}".lstrip(": ") for kind, members in known.items() if members)

@@ -1,8 +1,10 @@
 """Select applications by the task of Airflow that submitted them."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from ...core.report.summary import TaskOrigin
+from ..base.usage_errors import suggest
 
 
 @dataclass(frozen=True)
@@ -32,6 +34,15 @@ class TaskFilter:
             return not self
         task = f"{origin.task_id}[{origin.map_index}]" if (self.task or "").endswith("]") else origin.task_id
         return matches(self.dag, origin.dag_id) and matches(self.task, task) and matches(self.run, origin.run_id)
+
+    def suggest(self, origins: Iterable[TaskOrigin | None]) -> str:
+        """Return `: did you mean …?` for the first id that no task has; empty if no id is similar."""
+        tasks = [origin for origin in origins if origin]
+        for criterion, attribute in ((self.dag, "dag_id"), (self.task, "task_id"), (self.run, "run_id")):
+            wanted, known = (criterion or "").partition("[")[0], {getattr(task, attribute) for task in tasks}
+            if wanted and not any(matches(wanted, each) for each in known):
+                return suggest(wanted, sorted(known))
+        return ""
 
     def __str__(self) -> str:
         """Return the criteria as on the command line, for messages."""

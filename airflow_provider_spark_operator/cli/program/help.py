@@ -1,6 +1,7 @@
 """`spark-operator help`: print the help of a verb, or the exit codes."""
 
 from collections.abc import Sequence
+from itertools import chain, repeat
 from typing import Annotated
 
 import click
@@ -10,6 +11,7 @@ from ..base.exit_codes import MEANINGS, ExitCode
 from ..base.program_name import get_program_name
 from ..base.usage_errors import suggest
 from ..options.declaration import Parameter
+from .help_page import fill
 from .program import VerbGroup, build_program
 
 EXIT_CODES = "exit-codes"
@@ -60,7 +62,8 @@ def run(
     """Print the help of a verb, or the meaning of the exit codes."""
     if topic == [EXIT_CODES]:
         for code, meaning in MEANINGS.items():
-            print(f"{int(code):>3}  {meaning}")
+            for start, case in zip(chain([f"{int(code):>3}  "], repeat(" " * 5)), meaning.splitlines(), strict=False):
+                print(fill(case, start, " " * 7))
     else:
         print(_open_command(topic or ()).get_help())
     return ExitCode.SUCCESS

@@ -30,7 +30,7 @@ def format_group(context: click.Context, members: Sequence[Verb | Group]) -> str
     if context.parent is None:
         advice += f" Run `{context.command_path} help exit-codes` for the exit codes."
     rows = [_format_rows(section, rows) for section, rows in sections.items()]
-    return _format_page(context, "VERB [OPTIONS]", *rows, _format_options(context), _fill(advice))
+    return _format_page(context, "VERB [OPTIONS]", *rows, _format_options(context), fill(advice))
 
 
 def format_verb(context: click.Context, examples: str) -> str:
@@ -50,7 +50,7 @@ def format_verb(context: click.Context, examples: str) -> str:
 def _format_page(context: click.Context, usage: str, *parts: str) -> str:
     # The sections of a docstring such as `Raises:` are not for users.
     paragraphs = str(context.command.help).partition("\n\nRaises:")[0].split("\n\n")
-    start = [*map(_fill, paragraphs), f"{_format_heading('Usage')}\n  {context.command_path} {usage}"]
+    start = [*map(fill, paragraphs), f"{_format_heading('Usage')}\n  {context.command_path} {usage}"]
     return "\n\n".join(filter(None, [*start, *parts]))
 
 
@@ -90,11 +90,18 @@ def _format_rows(heading: str, rows: _Rows) -> str:
         if is_narrow or len(term) > width:
             lines.append(f"  {term}")
             start = indent
-        lines.append(_fill(description, start, indent))
+        lines.append(fill(description, start, indent))
     return "\n".join(lines)
 
 
-def _fill(text: str, start: str = "", indent: str = "") -> str:
+def fill(text: str, start: str = "", indent: str = "") -> str:
+    """Return a text in lines that fit the terminal.
+
+    Args:
+        text: The text.
+        start: The beginning of the first line.
+        indent: The beginning of the others.
+    """
     return textwrap.fill(
         " ".join(text.split()),
         _count_columns(),

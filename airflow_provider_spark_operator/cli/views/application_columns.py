@@ -150,6 +150,17 @@ class ApplicationFilter:
             and (self.younger_than is None or (summary.age is not None and summary.age < self.younger_than))
         )
 
+    def __str__(self) -> str:
+        """Return the criteria as on the command line, for messages."""
+        words = [
+            *(("--state", state) for state in self.states),
+            ("--failure", self.failure),
+            ("", str(self.task)),
+            ("--older-than", format_optional(self.older_than)),
+            ("--younger-than", format_optional(self.younger_than)),
+        ]
+        return " ".join(f"{option} {value}".strip() for option, value in words if value)
+
 
 @dataclass(frozen=True)
 class Query:
@@ -176,6 +187,10 @@ class Query:
         if self.criteria.needs_verdict:
             await census.read_drivers(applications)
         return [item for item in applications if self.criteria.accepts(census.summarize(item))]
+
+    def describe_conditions(self) -> str:
+        """Return the conditions as on the command line, for a message. Empty if there are none."""
+        return " ".join(filter(None, [str(self.criteria), f"-l {self.selector}" if self.selector else ""]))
 
     def describe_place(self) -> str:
         """Return the namespace for a message."""

@@ -11,6 +11,7 @@ import pytest
 from airflow_provider_spark_operator.cli import main
 from airflow_provider_spark_operator.cli.base.exit_codes import ExitCode
 from airflow_provider_spark_operator.core.dialects.dialect import KUBEFLOW
+from airflow_provider_spark_operator.follow.submission.stamp import TaskStamp
 from airflow_provider_spark_operator.kube import collection
 from airflow_provider_spark_operator.testing.applications import Application, run_out_of_memory
 from local_kubernetes.cluster import LocalCluster
@@ -83,7 +84,27 @@ def test_list_shows_only_applications_that_match(
     assert main(["list", "-o", "name", *words]) == ExitCode.SUCCESS
     captured = capsys.readouterr()
     assert captured.out.split() == [f"sparkapplication.spark.apache.org/{name}" for name in names]
-    assert ("no applications found" in captured.err) is not bool(names)
+    wanted = " ".join(words)
+    assert (f"no application with {wanted} in namespace jobs (4 others)\n" in captured.err) is not bool(names)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--dag", "word_cont"], "no application with --dag word_cont in namespace jobs (1 other): did you mean "),
+        (["-l", "team=b", "--state", "failed"], "with --state failed -l team=b in namespace jobs (1 other)\n"),
+        (["-n", "job"], "namespace job does not exist: did you mean jobs?\n"),
+    ],
+    ids=["task", "selector", "namespace"],
+)
+def test_list_explains_why_it_is_empty(
+    words: list[str], message: str, scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]
+) -> None:
+    annotations = TaskStamp("word_count", "load", "run", -1, 1, "try").build_annotations()
+    scripted_cluster.script = stay_submitted
+    scripted_cluster.create("pi", annotations=annotations)
+    assert main(["list", *words]) == ExitCode.SUCCESS
+    assert message in capsys.readouterr().err
 
 
 def test_list_shows_that_the_driver_was_out_of_memory_and_when(
@@ -102,6 +123,15 @@ def test_list_shows_that_the_driver_was_out_of_memory_and_when(
 def test_list_rejects_a_state_that_no_application_has(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["list", "--state", "runing"]) == ExitCode.INVALID
     assert "--state: unknown state runing: did you mean running?" in capsys.readouterr().err
+
+
+def test_list_shows_all_states_by_their_kind_if_none_is_similar(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["list", "--state", "xyzzy"]) == ExitCode.INVALID
+    message = capsys.readouterr().err
+    assert (
+        "must be one of waiting, running, stopping, ended, succeeded, failed; states of spark.apache.org: " in message
+    )
+    assert message.index("ResourceReleased") < message.index("; states of sparkoperator.k8s.io: ")
 
 
 def test_list_has_rows_of_both_api_groups(kubeflow_cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:

@@ -93,7 +93,9 @@ def test_describe_shows_the_newest_application_of_the_task(
     words: list[str], name: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["describe", *words]) == ExitCode.SUCCESS
-    assert re.search(rf"^Name: +{name}$", capsys.readouterr().out, re.MULTILINE)
+    text = capsys.readouterr().out
+    assert re.search(rf"^Name: +{name}$", text, re.MULTILINE)
+    assert "Labels:" not in text
 
 
 @pytest.mark.parametrize(
@@ -115,7 +117,7 @@ def test_verbs_of_one_application_choose_the_newest_of_the_task(
     captured = capsys.readouterr()
     assert found in captured.out + captured.err
     assert main([*words, "--dag", "sale"]) == ExitCode.API_FAILED
-    assert "no application with --dag sale found in namespace jobs" in capsys.readouterr().err
+    assert "no application with --dag sale in namespace jobs (5 others): did you mean sales?" in capsys.readouterr().err
     assert main([*words, NEW, "--dag", "sales"]) == ExitCode.INVALID
 
 
@@ -124,7 +126,7 @@ def test_describe_of_a_task_without_application_fails(
 ) -> None:
     scripted_cluster.create("pi")
     assert main(["describe", "--dag", "sales", "--task", "load"]) == ExitCode.API_FAILED
-    assert "no application with --dag sales --task load found in namespace jobs" in capsys.readouterr().err
+    assert "no application with --dag sales --task load in namespace jobs (1 other)\n" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("dag", ["sales", "sale"], ids=["found", "not found"])
@@ -148,8 +150,42 @@ def test_describe_of_a_task_searches_the_permitted_groups_and_names_the_others(
     assert main(["describe", "--dag", dag]) == ExitCode.API_FAILED
     captured = capsys.readouterr()
     assert (NEW in captured.out) is (dag == "sales")
-    assert ("no application with --dag sale found" in captured.err) is (dag == "sale")
+    assert ("no application with --dag sale in" in captured.err) is (dag == "sale")
     assert "User a cannot list spark" in captured.err
+
+
+@pytest.mark.parametrize(
+    ("words", "names"),
+    [
+        (["--dag", "sales", "--task", "load"], (OLD, NEW)),
+        (["--dag", "sales", "--run", SECOND, "--run", FIRST], (NEW, OLD)),
+    ],
+    ids=["newest two", "two runs"],
+)
+@pytest.mark.usefixtures("cluster")
+def test_compare_selects_two_applications_of_a_task(
+    words: list[str], names: tuple[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["compare", *words]) == ExitCode.SUCCESS
+    found = re.findall(r"^(?:FIRST|SECOND): +([^ ,]+)", capsys.readouterr().out, re.MULTILINE)
+    assert tuple(found[:2]) == names
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "message"),
+    [
+        (["--run", SECOND], ExitCode.API_FAILED, "no other application with --run"),
+        (["pi"], ExitCode.INVALID, "give either the names of 2 applications, or --dag, --task and --run"),
+        (["--run", "a", "--run", "b", "--run", "c"], ExitCode.INVALID, "--run: can be given at most twice"),
+    ],
+    ids=["one application", "one name", "three runs"],
+)
+@pytest.mark.usefixtures("cluster")
+def test_compare_needs_two_applications(
+    words: list[str], code: ExitCode, message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["compare", *words]) == code
+    assert message in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("words", [[], ["pi", "--dag", "sales"]], ids=["neither", "both"])

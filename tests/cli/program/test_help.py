@@ -49,7 +49,18 @@ def test_help_of_an_unknown_verb_suggests_a_similar_one(capsys: pytest.CaptureFi
 
 def test_help_lists_each_exit_code_once(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["help", "exit-codes"]) == ExitCode.SUCCESS
-    assert [int(line.split()[0]) for line in capsys.readouterr().out.splitlines()] == [int(code) for code in ExitCode]
+    lines = capsys.readouterr().out.splitlines()
+    assert [int(line[:3]) for line in lines if line[:3].strip()] == [int(code) for code in ExitCode]
+    assert "     `diff` found a difference" in lines
+
+
+@pytest.mark.parametrize("columns", [40, 80])
+def test_exit_codes_fit_the_terminal(
+    columns: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    assert main(["help", "exit-codes"]) == ExitCode.SUCCESS
+    assert max(map(len, capsys.readouterr().out.splitlines())) <= columns
 
 
 def test_version_is_the_same_as_the_version_option(capsys: pytest.CaptureFixture[str]) -> None:
