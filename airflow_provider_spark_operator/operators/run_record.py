@@ -14,7 +14,7 @@ from ..core.kubernetes.pods import get_object, get_text, list_objects
 from ..core.report.record_values import cut_text
 from ..core.report.recording import MAX_TRIES, add_tries, close_record, shrink, summarize_try
 from ..core.report.run_record import MAX_TEXT
-from ..core.spark_metrics.advice import MAX_RUNS, advise, measure_run
+from ..core.spark_metrics.advice import HISTORY_KEY, advise, choose_runs, measure_run
 from ..core.spark_metrics.metrics import Peak, build_metrics, describe_metrics, read_peaks
 from ..hooks.event_log import EventLogUnavailable, read_event_log
 from ..links.url import push_xcoms
@@ -23,7 +23,6 @@ from ..triggers.run_record import XCOM_KEY
 logger = logging.getLogger(__name__)
 
 _STORE_KEY = "spark_run_tries"
-_RUNS_KEY = "spark_runs_measured"
 
 
 def store_final_record(
@@ -49,8 +48,8 @@ def store_final_record(
     final = dict(record) if failure is None else close_record(record, failure, is_over_budget=is_over_budget)
     if event_logs is not None and failure is None:
         final = _add_event_log(final, event_logs)
-    final = shrink(_add_advice(final, context))
-    push_xcoms({XCOM_KEY: _add_earlier_tries(final, context)}, context["ti"])
+    final = _add_advice(_add_earlier_tries(final, context), context)
+    push_xcoms({XCOM_KEY: shrink(final)}, context["ti"])
 
 
 def _add_event_log(record: JsonObject, folder: str) -> JsonObject:
@@ -72,17 +71,21 @@ def _add_event_log(record: JsonObject, folder: str) -> JsonObject:
 
 
 def _add_advice(record: JsonObject, context: Context) -> JsonObject:
-    """Return the record with suggestions, and keep what the latest runs of the task used for later runs."""
+    """Return the record with a suggestion, and keep what the latest runs of the task used for later runs."""
     measured = measure_run(record)
     if measured is None:
         return record
-    # A run stores this XCom only here, so this is the one of the latest earlier run.
-    runs = [*list_objects(_read_xcom(_RUNS_KEY, context, or_of_earlier_run=True)), measured][-MAX_RUNS:]
-    push_xcoms({_RUNS_KEY: runs}, context["ti"])
+    # A run stores this XCom only here, so this is the one of an earlier run.
+    earlier = list_objects(_read_xcom(HISTORY_KEY, context, or_of_earlier_run=True))
+    if not earlier and "spark" not in record:  # out of memory, without spark_metrics
+        return record
+    runs = choose_runs([*earlier, measured])
+    push_xcoms({HISTORY_KEY: runs}, context["ti"])
     advice = advise(runs)
-    for each in advice:
-        logger.info("advice: %s", each.text)
-    return record | ({"advice": [asdict(each) for each in advice]} if advice else {})
+    if advice is None:
+        return record
+    logger.info("advice: %s", advice.text)
+    return record | {"advice": [asdict(advice)]}
 
 
 def _read_stored(context: Context) -> Mapping[str, Any] | None:

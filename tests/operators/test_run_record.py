@@ -4,7 +4,7 @@ import json
 import logging
 from collections import Counter
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
 from typing import Any, cast
@@ -316,7 +316,8 @@ def test_what_a_run_used_is_kept_for_later_runs(
     cluster: Cluster, deferrable: bool, supervisor: Supervisor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "pi-0").write_bytes(b"\n".join(LOG))
-    earlier = [build_run()] * MAX_RUNS
+    ends = [datetime.now(UTC) - timedelta(hours=hours) for hours in range(MAX_RUNS, 0, -1)]
+    earlier = [build_run(end=end.isoformat()) for end in ends]
     monkeypatch.setattr("airflow_provider_spark_operator.operators.run_record.read_xcom", lambda *_, **__: earlier)
     task_instance = TaskInstance()
     run(operator(deferrable, spark_metrics=f"file://{tmp_path}"), task_instance)
@@ -329,11 +330,34 @@ def test_what_a_run_used_is_kept_for_later_runs(
 
 def test_advice_is_logged_and_recorded(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
-    runs, task_instance = [build_run()] * 2, TaskInstance()
-    monkeypatch.setattr("airflow_provider_spark_operator.operators.run_record.read_xcom", lambda *_, **__: runs)
-    monkeypatch.setattr("airflow_provider_spark_operator.operators.run_record.measure_run", lambda _: build_run())
-    store_final_record(build_context(task_instance), {"version": 1}, None)
+    runs = [build_run(end=f"2026-11-2{day}T08:00:00Z") for day in range(3)]
+    task_instance = TaskInstance()
+    monkeypatch.setattr("airflow_provider_spark_operator.operators.run_record.read_xcom", lambda *_, **__: runs[:2])
+    monkeypatch.setattr("airflow_provider_spark_operator.operators.run_record.measure_run", lambda _: runs[2])
+    store_final_record(build_context(task_instance), {"version": 1, "spark": {"source": "ui"}}, None)
 
     (advice,) = task_instance.xcoms[XCOM_KEY]["advice"]
     assert advice["parameter"] == "executor_memory"
     assert f"advice: {advice['text']}" in caplog.messages
+
+
+OUT_OF_MEMORY = {
+    "version": 1,
+    "end": "2026-11-27T08:00:00Z",
+    "verdict": {"outcome": "Failed", "outOfMemory": ["driver"]},
+}
+
+
+def test_run_out_of_memory_is_kept_for_later_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    earlier, task_instance = [build_run(end="2026-11-26T08:00:00Z")], TaskInstance()
+    monkeypatch.setattr("airflow_provider_spark_operator.operators.run_record.read_xcom", lambda *_, **__: earlier)
+    store_final_record(build_context(task_instance), OUT_OF_MEMORY, None)
+
+    assert [run["outOfMemory"] for run in task_instance.xcoms["spark_runs_measured"]] == [False, True]
+
+
+def test_run_out_of_memory_without_measured_runs_is_not_kept() -> None:
+    task_instance = TaskInstance()
+    store_final_record(build_context(task_instance), OUT_OF_MEMORY, None)
+
+    assert "spark_runs_measured" not in task_instance.xcoms

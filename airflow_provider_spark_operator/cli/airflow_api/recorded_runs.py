@@ -3,6 +3,7 @@
 import asyncio
 import re
 from collections.abc import AsyncGenerator, Iterable, Mapping
+from contextlib import aclosing
 from dataclasses import dataclass
 from datetime import datetime
 from http import HTTPStatus
@@ -32,12 +33,14 @@ class RecordedRun:
     Attributes:
         dag: The id of the DAG.
         task: The id of the task.
+        index: The index of a mapped task, else -1.
         value: The recorded value, which may be no record.
         problem: Why it could not be read; empty if it was.
     """
 
     dag: str
     task: str
+    index: int
     value: object
     problem: str = ""
 
@@ -55,30 +58,60 @@ async def list_recorded_runs(
     Raises:
         AirflowRequestFailed: The XComs could not be listed, or Airflow does not answer any more.
     """
+    known: set[_Key] = set()
+    async with aclosing(_list_pages(client, _KEY, dag, since)) as pages:
+        async for page in pages:
+            # A record that is stored meanwhile moves others to the next page.
+            fresh = [key for key in page if key not in known]
+            known.update(fresh)
+            yield await _read_values(client, _KEY, fresh)
+
+
+async def list_latest(
+    client: AirflowClient, xcom_key: str, dag: str | None, since: datetime
+) -> AsyncGenerator[list[RecordedRun], None]:
+    """Yield the latest XCom of each task, and of each index of a mapped task, in pages.
+
+    Args:
+        client: The client of Airflow.
+        xcom_key: The key of the XCom.
+        dag: The id of a DAG, see `list_recorded_runs`.
+        since: The time since which it was stored.
+
+    Raises:
+        AirflowRequestFailed: The XComs could not be listed, or Airflow does not answer any more.
+    """
+    latest: dict[tuple[str, str, int], tuple[datetime, _Key]] = {}
+    async with aclosing(_list_pages(client, xcom_key, dag, since)) as pages:
+        async for page in pages:
+            for key, time in page.items():
+                place = (key[0], *key[2:])
+                latest[place] = max(latest.get(place, (time, key)), (time, key))
+    keys = [key for _, key in latest.values()]
+    for start in range(0, len(keys), _PAGE):
+        yield await _read_values(client, xcom_key, keys[start : start + _PAGE])
+
+
+async def _list_pages(
+    client: AirflowClient, xcom_key: str, dag: str | None, since: datetime
+) -> AsyncGenerator[dict[_Key, datetime], None]:
+    """Yield the task instances whose XComs were stored since a time, with this time."""
     version = _VERSION.match(get_text((await client.read("version")).get("version")))
     is_sorted = version is not None and (int(version[1]), int(version[2])) >= _FIRST_SORTING
     place = _ALL if dag is None or dag.endswith("*") else dag
     path = ("dags", place, "dagRuns", _ALL, "taskInstances", _ALL, "xcomEntries")
-    known: set[_Key] = set()
     offset, total = 0, 1
     while offset < min(total, MAX_RUNS):
-        page = await client.read(*path, xcom_key=_KEY, limit=_PAGE, offset=offset, order_by="-timestamp")
+        page = await client.read(*path, xcom_key=xcom_key, limit=_PAGE, offset=offset, order_by="-timestamp")
         entries = list_objects(page.get("xcom_entries"))
-        recent = [entry for entry in entries if _is_recent(entry, since)]
-        found = {_identify(entry): entry for entry in recent if entry.get("key") == _KEY}
-        # A record that is stored meanwhile moves others to the next page.
-        fresh = [key for key in found if key not in known and matches(dag, key[0])]
-        known.update(fresh)
-        yield await _read_values(client, fresh)
+        times = [(entry, read_time(entry.get("timestamp"))) for entry in entries]
+        recent = [(entry, time) for entry, time in times if time is not None and time >= since]
+        found = {_identify(entry): time for entry, time in recent if entry.get("key") == xcom_key}
+        yield {key: time for key, time in found.items() if matches(dag, key[0])}
         number = page.get("total_entries")
         offset, total = offset + len(entries), number if isinstance(number, int) else 0
         if not entries or (is_sorted and len(recent) < len(entries)):
             return
-
-
-def _is_recent(entry: Mapping[str, object], since: datetime) -> bool:
-    time = read_time(entry.get("timestamp"))
-    return time is not None and time >= since
 
 
 def _identify(entry: Mapping[str, object]) -> _Key:
@@ -87,8 +120,8 @@ def _identify(entry: Mapping[str, object]) -> _Key:
     return dag, run, task, index if isinstance(index, int) else -1
 
 
-async def _read_values(client: AirflowClient, keys: Iterable[_Key]) -> list[RecordedRun]:
-    reads = [asyncio.create_task(_read_value(client, *key)) for key in keys]
+async def _read_values(client: AirflowClient, xcom_key: str, keys: Iterable[_Key]) -> list[RecordedRun]:
+    reads = [asyncio.create_task(_read_value(client, xcom_key, *key)) for key in keys]
     try:
         return [run for run in await asyncio.gather(*reads) if run]
     finally:  # after a failure, the other requests would last
@@ -97,9 +130,11 @@ async def _read_values(client: AirflowClient, keys: Iterable[_Key]) -> list[Reco
         await asyncio.gather(*reads, return_exceptions=True)
 
 
-async def _read_value(client: AirflowClient, dag: str, run: str, task: str, index: int) -> RecordedRun | None:
+async def _read_value(
+    client: AirflowClient, xcom_key: str, dag: str, run: str, task: str, index: int
+) -> RecordedRun | None:
     """Return what a task instance recorded; None if a new try has deleted it meanwhile."""
-    path = ("dags", dag, "dagRuns", run, "taskInstances", task, "xcomEntries", _KEY)
+    path = ("dags", dag, "dagRuns", run, "taskInstances", task, "xcomEntries", xcom_key)
     try:
         value = (await client.read(*path, map_index=index)).get("value")
         if isinstance(value, str):  # the reference of a custom XCom backend
@@ -109,5 +144,5 @@ async def _read_value(client: AirflowClient, dag: str, run: str, task: str, inde
             return None
         if error.concerns_all:
             raise
-        return RecordedRun(dag, task, None, str(error))
-    return RecordedRun(dag, task, value)
+        return RecordedRun(dag, task, index, None, str(error))
+    return RecordedRun(dag, task, index, value)

@@ -2,15 +2,18 @@
 
 import json
 from contextlib import aclosing
+from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
-from typing import Annotated, TypeAlias
+from typing import Annotated
 
 from ...core.kubernetes.json_object import JsonObject
+from ...core.kubernetes.pods import list_objects
+from ...core.kubernetes.times import read_time
 from ...core.report.record_values import cut_text
-from ...core.spark_metrics.advice import LEAST_RUNS, MAX_RUNS, advise, measure_run
+from ...core.spark_metrics.advice import HISTORY_KEY, LEAST_RUNS, advise, choose_runs
 from ..airflow_api.client import TOKEN_VARIABLE, open_airflow, require_address
-from ..airflow_api.recorded_runs import list_recorded_runs
+from ..airflow_api.recorded_runs import RecordedRun, list_latest
 from ..base.ages import check_age, parse_duration
 from ..base.errors import print_error, print_note
 from ..base.exit_codes import ExitCode
@@ -27,7 +30,6 @@ spark-operator advise --airflow https://airflow.example.com --dag sales -o json
 """
 
 _LONGEST_ID = 256
-_Tasks: TypeAlias = dict[tuple[str, str], list[JsonObject | None]]
 
 
 class AdviceOutput(StrEnum):
@@ -47,7 +49,7 @@ def run(
         ),
     ],
     since: Annotated[
-        str, Parameter("--since AGE", "only runs whose record was stored more recently than this", check=check_age)
+        str, Parameter("--since AGE", "only runs that ended more recently than this", check=check_age)
     ] = "30d",
     dag: DagId = None,
     output: Annotated[AdviceOutput, Parameter("-o --output text|json", "format of the output")] = AdviceOutput.TEXT,
@@ -57,7 +59,7 @@ def run(
     Tasks with the parameter spark_metrics record what Spark used. A suggestion contains the figures and the parameter
     to change. It follows from at least three successful runs, and is never below the measured peak plus 25 %.
 
-    The cluster does not contain these figures, so the command reads the records that tasks stored in Airflow.
+    The cluster does not contain these figures, so the command reads what tasks stored in Airflow.
     """
     period = min(parse_duration(since), timedelta(days=365 * 100))
     return run_until_signal(
@@ -66,41 +68,42 @@ def run(
 
 
 async def _advise(address: str, dag: str | None, period: timedelta, output: AdviceOutput) -> ExitCode:
-    tasks, problems = await _read_tasks(address, dag, datetime.now(UTC) - period)
-    rows = [_build_row(*name, runs) for name, runs in sorted(tasks.items())]
+    rows, problems = await _read_rows(address, dag, datetime.now(UTC) - period)
     if output is AdviceOutput.JSON:
         print(json.dumps({"tasks": rows}, indent=2))
     else:
         for row in rows:
+            index = "" if row["mapIndex"] is None else f"[{row['mapIndex']}]"
             sentences = [each["text"] for each in row["advice"]] or [row["reason"]]
-            print(f"{row['dag']}/{row['task']}", *(f"  {sentence}" for sentence in sentences), sep="\n")
+            print(f"{row['dag']}/{row['task']}{index}", *(f"  {sentence}" for sentence in sentences), sep="\n")
         if not rows:
-            print_note("no task recorded a run in this time")
+            print_note("no task measured a run in this time: set spark_metrics in the tasks")
     if problems:
-        print_error(f"records that could not be read: {len(problems)}, for example: {problems[0]}")
+        print_error(f"runs that could not be read: {len(problems)}, for example: {problems[0]}")
     return ExitCode.API_FAILED if problems else ExitCode.SUCCESS
 
 
-async def _read_tasks(address: str, dag: str | None, since: datetime) -> tuple[_Tasks, list[str]]:
-    """Return what the latest runs of each task used, the newest first, and why records could not be read."""
-    tasks, problems = _Tasks(), list[str]()
-    async with open_airflow(address) as client, aclosing(list_recorded_runs(client, dag, since)) as pages:
+async def _read_rows(address: str, dag: str | None, since: datetime) -> tuple[list[JsonObject], list[str]]:
+    """Return the suggestions for the tasks, and why their runs could not be read."""
+    rows, problems = list[JsonObject](), list[str]()
+    async with open_airflow(address) as client, aclosing(list_latest(client, HISTORY_KEY, dag, since)) as pages:
         async for page in pages:
-            for one in page:
-                measured = measure_run(one.value) if isinstance(one.value, dict) else None
-                runs = tasks.setdefault((one.dag, one.task), [])
-                if len(runs) < MAX_RUNS and (measured is not None or not runs):
-                    runs.append(measured)
-                if one.problem:
-                    problems.append(one.problem)
-    return tasks, problems
+            problems += [one.problem for one in page if one.problem]
+            rows += [_build_row(one, since) for one in page if not one.problem]
+    return sorted(rows, key=lambda row: (row["dag"], row["task"], row["mapIndex"] or 0)), problems
 
 
-def _build_row(dag: str, task: str, found: list[JsonObject | None]) -> JsonObject:
-    runs = [run for run in reversed(found) if run is not None]
-    suggestions = [{"parameter": each.parameter, "text": each.text} for each in advise(runs)]
-    reason = "nothing to change" if runs else "not measured: set spark_metrics in the task"
-    if 0 < len(runs) < LEAST_RUNS:
+def _build_row(found: RecordedRun, since: datetime) -> JsonObject:
+    runs = [run for run in choose_runs(list_objects(found.value)) if (end := read_time(run["end"])) and end >= since]
+    advice = advise(runs)
+    reason = "nothing to change" if advice is None else ""
+    if len(runs) < LEAST_RUNS:
         reason = f"measured runs: {len(runs)}. At least {LEAST_RUNS} are required"
-    names = {"dag": cut_text(dag, _LONGEST_ID), "task": cut_text(task, _LONGEST_ID)}
-    return {**names, "runs": len(runs), "advice": suggestions, "reason": "" if suggestions else reason}
+    return {
+        "dag": cut_text(found.dag, _LONGEST_ID),
+        "task": cut_text(found.task, _LONGEST_ID),
+        "mapIndex": found.index if found.index >= 0 else None,
+        "runs": len(runs),
+        "advice": [asdict(advice)] if advice else [],
+        "reason": reason,
+    }

@@ -87,6 +87,13 @@ def get_text(value: object) -> str:
     return value if isinstance(value, str) else ""
 
 
+def get_number(value: object) -> float | None:
+    """Return `value` if it is a number from 0 on that each reader of JSON reads exactly, else None."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return value if 0 <= value < 2**53 else None
+
+
 def list_objects(value: object) -> list[Mapping[str, object]]:
     """Return the objects in `value` if it is a list, else an empty list."""
     return [entry for entry in value if isinstance(entry, Mapping)] if isinstance(value, list | tuple) else []

@@ -103,7 +103,7 @@ def summarize_try(record: KubernetesObject, try_number: int) -> JsonObject:
     """
     verdict, totals = pods.get_object(record.get("verdict")), pods.get_object(record.get("totals"))
     sentence = cut_text(pods.get_text(verdict.get("sentence")), MAX_TEXT // 2)
-    judged = {key: verdict[key] for key in ("outcome", "failureKind", "reason") if key in verdict}
+    judged = {key: verdict[key] for key in ("outcome", "failureKind", "reason", "outOfMemory") if key in verdict}
     return drop_unknown(
         {
             "tryNumber": try_number,
@@ -140,14 +140,14 @@ def add_tries(
 
 
 def shrink(record: KubernetesObject) -> JsonObject:
-    """Return a record that has room for the earlier tries, with fewer executors if it was extended too much.
+    """Return a record of at most 32 KiB, with fewer executors if it was extended too much.
 
     Args:
         record: The record.
     """
     executors, others = pods.list_objects(record.get("executors")), dict(pods.get_object(record.get("otherExecutors")))
     shrunk = dict(record)
-    while executors and measure(shrunk) > LARGEST - LONGEST_TRIES - 2 * MAX_TEXT:
+    while executors and measure(shrunk) > LARGEST:
         state = pods.get_text(executors.pop().get("state"))
         known = others.get(state)
         others[state] = (known if isinstance(known, int) else 0) + 1

@@ -1,24 +1,30 @@
-"""Suggest smaller requests, from what Spark used in the last runs of a task.
+"""Suggest a smaller request, from what Spark used in the last runs of a task.
 
 A suggestion is never below the measured peak plus `MARGIN`, and never follows from less than `LEAST_RUNS` runs.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from math import ceil
 from typing import Final
 
 from ..kubernetes.json_object import JsonObject, KubernetesObject
 from ..kubernetes.names import ROLE_DRIVER, ROLE_EXECUTOR
-from ..kubernetes.pods import get_object, get_text, list_objects
+from ..kubernetes.pods import get_number, get_object, get_text, list_objects
+from ..kubernetes.times import read_time
 from ..report.record_values import drop_unknown
+from ..spark.spark_conf import DYNAMIC_ALLOCATION_KEY
 from ..verdict.verdict import Outcome
-from .metrics import Source
+from .metrics import OTHER_MEMORY, Source
 
+HISTORY_KEY: Final = "spark_runs_measured"
+"""The key of the XCom with what the latest runs of a task instance used."""
 LEAST_RUNS: Final = 3
 """The number of runs without which nothing is suggested."""
 MAX_RUNS: Final = 10
 """The number of runs that count at most, the latest ones."""
+_LONGEST_HISTORY: Final = timedelta(days=90)
 MARGIN: Final = 1.25
 """The factor for a measured peak."""
 # A suggestion saves at least this share.
@@ -45,23 +51,26 @@ class Advice:
 
 
 def measure_run(record: KubernetesObject) -> JsonObject | None:
-    """Return what a run used, for `advise`. None if it did not succeed, or if Spark was not measured.
+    """Return what a run used, for `advise`. None if it shows nothing: it must be out of memory, or succeed.
 
     Args:
-        record: The final record of the run.
+        record: The final record of the run, with the earlier tries of its task.
     """
-    spark, totals = get_object(record.get("spark")), get_object(record.get("totals"))
-    if not spark or record.get("live") or get_object(record.get("verdict")).get("outcome") != Outcome.SUCCEEDED:
+    spark, totals, verdict = (get_object(record.get(name)) for name in ("spark", "totals", "verdict"))
+    out_of_memory = _was_out_of_memory(record)
+    has_succeeded = spark and verdict.get("outcome") == Outcome.SUCCEEDED
+    if record.get("live") or not (has_succeeded or out_of_memory):
         return None
-    pods = [*list_objects(record.get("executors")), *(get_object(one.get("driver")) for one in _list_attempts(record))]
     memory, requests = get_object(spark.get("memory")), get_object(record.get("requests"))
     run: JsonObject = {
+        "end": get_text(record.get("end")),
         "executors": _read_number(totals.get("executorsAtOnce")),
         "taskSeconds": _read_number(spark.get("taskSeconds")),
         # The Spark UI does not show the time of tasks that had not ended at the last sample.
         "executorSeconds": _read_number(spark.get("executorSeconds")) if spark.get("source") == Source.EVENT_LOG else 0,
         "spilledBytes": _read_number(spark.get("spilledBytes")),
-        "outOfMemory": any("OOMKilled" in get_text(pod.get("exit")) for pod in pods),
+        "outOfMemory": out_of_memory,
+        "settings": spark.get("settings", []),
     }
     for role in (ROLE_DRIVER, ROLE_EXECUTOR):
         sizes = {name: _read_number(get_object(memory.get(role)).get(name)) for name in _SIZES}
@@ -70,38 +79,62 @@ def measure_run(record: KubernetesObject) -> JsonObject | None:
     return run
 
 
-def _list_attempts(record: KubernetesObject) -> list[Mapping[str, object]]:
-    return list_objects(record.get("attempts"))
+def _was_out_of_memory(record: KubernetesObject) -> bool:
+    """Return whether a pod of this try or of an earlier one was out of memory. An unknown try counts as such."""
+    drivers = [get_object(one.get("driver")) for one in list_objects(record.get("attempts"))]
+    pods = [*list_objects(record.get("executors")), *drivers]
+    verdicts = [get_object(one.get("verdict")) for one in (record, *list_objects(record.get("earlierTries")))]
+    return (
+        any("OOMKilled" in get_text(pod.get("exit")) for pod in pods)
+        or any(verdict.get("outOfMemory") for verdict in verdicts)
+        or any(gap.get("what") == "earlierTries" for gap in list_objects(record.get("missing")))
+    )
 
 
 def _read_number(value: object) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return 0
-    return value if 0 <= value < 2**53 else 0
+    return get_number(value) or 0
 
 
-def advise(runs: Iterable[KubernetesObject]) -> list[Advice]:
-    """Return at most three suggestions. None if a run could need what it did not use.
+def choose_runs(runs: Iterable[KubernetesObject]) -> list[KubernetesObject]:
+    """Return the latest runs by their end: at most `MAX_RUNS`, which ended within 90 days.
+
+    Airflow can return the runs that a much older DAG run has kept.
 
     Args:
-        runs: What the runs of one task used, see `measure_run`. The latest is the last one.
+        runs: What runs of one task used, see `measure_run`, in any order.
     """
-    latest = [*runs][-MAX_RUNS:]
-    found = (_advise_memory(latest, ROLE_EXECUTOR), _advise_executors(latest), _advise_memory(latest, ROLE_DRIVER))
-    return [advice for advice in found if advice is not None]
+    known = {end: run for run in runs if (end := read_time(run.get("end")))}
+    return [known[end] for end in sorted(known)[-MAX_RUNS:] if max(known) - end <= _LONGEST_HISTORY]
+
+
+def advise(runs: Sequence[KubernetesObject]) -> Advice | None:
+    """Return a suggestion. None if a run could need what it did not use.
+
+    There is one suggestion at a time, because each change of a request also changes the need for the others.
+
+    Args:
+        runs: What the latest runs of one task used, see `choose_runs`.
+    """
+    if len(runs) < LEAST_RUNS or any(run.get("outOfMemory") for run in runs):
+        return None
+    return _advise_memory(runs, ROLE_EXECUTOR) or _advise_executors(runs) or _advise_memory(runs, ROLE_DRIVER)
 
 
 def _advise_memory(runs: Sequence[KubernetesObject], role: str) -> Advice | None:
     """Suggest a smaller heap if the processes outside of the heap certainly fit the overhead, which stays."""
     sizes = [{name: _read_number(get_object(run.get(role)).get(name)) for name in (*_SIZES, "podMiB")} for run in runs]
-    heap = sizes[-1]["heapMiB"] if sizes else 0
-    same = [(run, size) for run, size in zip(runs, sizes, strict=True) if size["heapMiB"] == heap]
-    peak = max((size["peakHeapMiB"] for _, size in same), default=0)
-    overhead = int(sizes[-1]["podMiB"] - heap) if sizes else 0
+    heap, number = sizes[-1]["heapMiB"], runs[-1].get("executors")
+    same = [
+        (run, size)
+        for run, size in zip(runs, sizes, strict=True)
+        if size["heapMiB"] == heap and run.get("executors") == number
+    ]
+    peak = max(size["peakHeapMiB"] for _, size in same)
+    overhead = int(sizes[-1]["podMiB"] - heap)
     # Only the metrics of the process tree show the memory of Python.
     is_measured = all(size["peakHeapMiB"] and size["peakRssMiB"] for _, size in same)
-    outside = max((size["peakOffHeapMiB"] + size["peakOtherMiB"] for _, size in same), default=0)
-    had_need = any(run.get("outOfMemory") or (role == ROLE_EXECUTOR and run.get("spilledBytes")) for run, _ in same)
+    outside = max(size["peakOffHeapMiB"] + size["peakOtherMiB"] for _, size in same)
+    had_need = role == ROLE_EXECUTOR and any(run.get("spilledBytes") or _has(run, *OTHER_MEMORY) for run, _ in same)
     needed = max(_SMALLEST, ceil(peak * MARGIN / _STEP) * _STEP)
     is_enough = needed <= heap * (1 - _LEAST_SAVING) and outside * MARGIN <= overhead
     if len(same) < LEAST_RUNS or had_need or not is_measured or not is_enough:
@@ -118,9 +151,14 @@ def _format_size(mebibytes: int) -> str:
     return f"{mebibytes}m" if mebibytes % 1024 else f"{mebibytes // 1024}g"
 
 
+def _has(run: KubernetesObject, *names: str) -> bool:
+    settings = run.get("settings")
+    return isinstance(settings, list) and not set(names).isdisjoint(map(get_text, settings))
+
+
 def _advise_executors(runs: Sequence[KubernetesObject]) -> Advice | None:
-    """Suggest fewer executors if none of the runs with the same number kept them busy."""
-    number = _read_number(runs[-1].get("executors")) if runs else 0
+    """Suggest fewer executors if none of the runs with the same number kept them busy, or needed their memory."""
+    number = _read_number(runs[-1].get("executors"))
     same = [run for run in runs if run.get("executors") == number]
     shares = [
         _read_number(run.get("taskSeconds")) / seconds
@@ -129,7 +167,8 @@ def _advise_executors(runs: Sequence[KubernetesObject]) -> Advice | None:
     ]
     busy = max(shares, default=1.0)
     needed = max(1, ceil(number * busy * MARGIN))
-    if len(shares) < max(LEAST_RUNS, len(same)) or needed > number * (1 - _LEAST_SAVING):
+    had_need = any(run.get("spilledBytes") or _has(run, DYNAMIC_ALLOCATION_KEY) for run in same)
+    if len(shares) < max(LEAST_RUNS, len(same)) or had_need or needed > number * (1 - _LEAST_SAVING):
         return None
     figures = (
         f"{number:.0f} executors were busy at most {ceil(100 * busy)} % of the time over the last {len(same)} runs"

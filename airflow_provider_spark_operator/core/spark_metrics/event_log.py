@@ -9,7 +9,7 @@ from typing import Final
 from ..compose.memory import parse_mebibytes
 from ..kubernetes.names import ROLE_DRIVER, ROLE_EXECUTOR
 from ..kubernetes.pods import get_object, get_text
-from .metrics import Counts, Peak, Skew, Source, SparkMetrics, Work
+from .metrics import Counts, Peak, Skew, Source, SparkMetrics, Work, find_settings
 from .ui_answers import find_worst, read_number, read_peak
 
 _BEGIN: Final = b'{"Event":"SparkListener'
@@ -39,6 +39,7 @@ class EventLog:
         self._skew: Skew | None = None
         self._peaks: dict[str, Peak] = {}
         self._heaps: dict[str, int] = {}
+        self._settings: tuple[str, ...] = ()
         self._latest = 0
         self._has_ended = False
 
@@ -81,10 +82,12 @@ class EventLog:
             self._skew,
             self._peaks,
             self._heaps,
+            self._settings,
         )
 
     def _read_environment(self, event: Mapping[str, object]) -> None:
         properties = get_object(event.get("Spark Properties"))
+        self._settings = find_settings(properties)
         for role in (ROLE_DRIVER, ROLE_EXECUTOR):
             heap = parse_mebibytes(get_text(properties.get(f"spark.{role}.memory"))[:20] or "1g")
             self._heaps |= {role: heap} if heap else {}

@@ -10,9 +10,13 @@ from ..kubernetes.json_object import JsonObject, KubernetesObject
 from ..kubernetes.names import ROLE_DRIVER, ROLE_EXECUTOR
 from ..kubernetes.pods import get_object
 from ..report.record_values import cut_text, drop_unknown, format_time, limit_number
+from ..spark.spark_conf import DYNAMIC_ALLOCATION_KEY
 
 LONGEST: Final = 2900
 """The size of the largest result of `build_metrics` in bytes, as JSON in ASCII."""
+OTHER_MEMORY: Final = frozenset({"spark.memory.offHeap.enabled", "spark.executor.pyspark.memory"})
+"""Properties that give an executor memory in addition to its heap and its overhead."""
+_SETTINGS: Final = (*sorted(OTHER_MEMORY), DYNAMIC_ALLOCATION_KEY)
 _LONGEST_NAME: Final = 200
 _SUBJECTS: Final = {ROLE_DRIVER: "the driver", ROLE_EXECUTOR: "an executor"}
 _UNITS: Final = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
@@ -123,6 +127,7 @@ class SparkMetrics:
         skew: The most skewed stage. None if no stage has several tasks.
         peaks: The largest memory by role.
         heaps: The configured size of the heap by role, in MiB.
+        settings: The properties that are in effect, of those that prevent suggestions, see `find_settings`.
     """
 
     source: Source
@@ -134,6 +139,12 @@ class SparkMetrics:
     skew: Skew | None = None
     peaks: Mapping[str, Peak] = field(default_factory=dict)
     heaps: Mapping[str, int] = field(default_factory=dict)
+    settings: tuple[str, ...] = ()
+
+
+def find_settings(properties: Mapping[str, object]) -> tuple[str, ...]:
+    """Return the Spark properties of other memory and of dynamic allocation that are in effect."""
+    return tuple(name for name in _SETTINGS if str(properties.get(name, "")).lower() not in ("", "0", "false"))
 
 
 def build_metrics(metrics: SparkMetrics) -> JsonObject:
@@ -164,6 +175,7 @@ def build_metrics(metrics: SparkMetrics) -> JsonObject:
                     for role in (ROLE_DRIVER, ROLE_EXECUTOR)
                     if (memory := _build_memory(metrics.peaks.get(role, Peak()), metrics.heaps.get(role, 0)))
                 },
+                "settings": list(metrics.settings),
                 "facts": [
                     {"name": name, "text": text}
                     for name, text in (("progress", describe_progress(metrics)), *_list_facts(metrics))

@@ -7,23 +7,20 @@ from datetime import datetime
 from typing import Final
 
 from ..kubernetes.names import ROLE_DRIVER, ROLE_EXECUTOR
-from ..kubernetes.pods import get_object, get_text, list_objects
+from ..kubernetes.pods import get_number, get_object, get_text, list_objects
 from ..kubernetes.times import read_time
 from .metrics import Counts, Peak, Skew, Work
 
 QUANTILES: Final = "0.5,1.0"
 """The quantiles of a summary of tasks: the median and the largest value."""
 
-_LARGEST: Final = 2**53 - 1
 _OFF_HEAP: Final = ("JVMOffHeapMemory", "DirectPoolMemory", "MappedPoolMemory")
 _OTHER: Final = ("ProcessTreePythonRSSMemory", "ProcessTreeOtherRSSMemory")
 
 
 def read_number(value: object) -> int:
     """Return a number of an answer as an integer from 0 on. Other values are 0."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= _LARGEST:
-        return 0
-    return int(value)
+    return int(get_number(value) or 0)
 
 
 def read_jobs(answer: object) -> tuple[Counts, Counts]:

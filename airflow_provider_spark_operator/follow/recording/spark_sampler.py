@@ -15,7 +15,7 @@ from ...core.kubernetes.json_object import KubernetesObject
 from ...core.kubernetes.names import ROLE_DRIVER, ROLE_EXECUTOR
 from ...core.kubernetes.pods import get_text, list_objects
 from ...core.spark_metrics import ui_answers
-from ...core.spark_metrics.metrics import Skew, Source, SparkMetrics, describe_metrics, describe_progress
+from ...core.spark_metrics.metrics import Skew, Source, SparkMetrics, describe_metrics, describe_progress, find_settings
 from ...core.spark_metrics.sampling import FIRST_SECONDS, MAX_FAILURES, SAMPLE_SECONDS, find_line_pause
 from ...kube.bounded_json import read_json, weigh
 from ...kube.call import Call
@@ -148,6 +148,7 @@ class SparkInterface:
         memory = dialect.read_memory(resource)
         sizes = {role: memory.get(f"spark.{role}.memory", "1g") for role in (ROLE_DRIVER, ROLE_EXECUTOR)}
         self._heaps = {role: size for role, text in sizes.items() if (size := parse_mebibytes(text))}
+        self._settings = find_settings(self._properties)
         self._pod: str | None = None
         self._read: frozenset[tuple[int, int]] = frozenset()
 
@@ -202,7 +203,7 @@ class SparkInterface:
             return replace(latest, time=now, tasks=tasks, work=work, peaks=peaks)
         spilled, completed = ui_answers.read_stages(await self._get("stages"))
         skew = await self._find_skew(completed, latest.skew if latest else None)
-        return SparkMetrics(Source.UI, now, stages, tasks, work, spilled, skew, peaks, self._heaps)
+        return SparkMetrics(Source.UI, now, stages, tasks, work, spilled, skew, peaks, self._heaps, self._settings)
 
     async def _find_skew(self, completed: list[ui_answers.StageEntry], worst: Skew | None) -> Skew | None:
         for stage in ui_answers.choose_stages(completed, self._read, worst, _STAGES_PER_SAMPLE):

@@ -22,6 +22,7 @@ class Airflow:
     Attributes:
         values: The recorded values by DAG, run, task and map index; a number is the status of a refusal.
         ages: How long ago a value was stored; now by default.
+        key: The key of the values.
         version: The version in its answers. Before 3.3, it does not sort.
         answer: Answers instead of the API, if set.
         requests: The paths with their queries.
@@ -31,6 +32,7 @@ class Airflow:
     values: dict[tuple[str, str, str, int], object] = field(default_factory=dict)
     ages: dict[tuple[str, str, str, int], timedelta] = field(default_factory=dict)
     version: str = "3.3.2"
+    key: str = "spark_run"
     answer: Handler | None = None
     requests: list[str] = field(default_factory=list)
     most: int = 0
@@ -59,15 +61,15 @@ class Airflow:
             return web.json_response(self._list(parts[0], request))
         for key, value in self.values.items():
             dag, run, task, index = key
-            path = [quote(dag), "dagRuns", quote(run, safe=""), "taskInstances", task, "xcomEntries", "spark_run"]
+            path = [quote(dag), "dagRuns", quote(run, safe=""), "taskInstances", task, "xcomEntries", self.key]
             if parts == path and request.query["map_index"] == str(index):
                 if isinstance(value, int):
                     return web.json_response({"detail": "Forbidden"}, status=value)
                 return web.json_response(self._describe(key) | {"value": value})
-        return web.json_response({"detail": "XCom entry with key: `spark_run` not found"}, status=404)
+        return web.json_response({"detail": f"XCom entry with key: `{self.key}` not found"}, status=404)
 
     def _list(self, dag: str, request: web.Request) -> dict[str, Any]:
-        assert request.query["xcom_key"] == "spark_run"
+        assert request.query["xcom_key"] == self.key
         assert request.query["order_by"] == "-timestamp"
         keys = [key for key in self.values if dag in ("~", quote(key[0]))]
         if self.version >= "3.3":
@@ -80,7 +82,7 @@ class Airflow:
         dag, run, task, index = key
         time = datetime.now(UTC) - self.ages.get(key, timedelta())
         return {
-            "key": "spark_run",
+            "key": self.key,
             "timestamp": time.isoformat().replace("+00:00", "Z"),
             "logical_date": None,
             "map_index": index,

@@ -17,7 +17,7 @@ from airflow_provider_spark_operator.core.report.recording import (
     shrink,
     summarize_try,
 )
-from airflow_provider_spark_operator.core.report.run_record import LARGEST, LONGEST_TRIES, build_record
+from airflow_provider_spark_operator.core.report.run_record import LARGEST, build_record
 from airflow_provider_spark_operator.core.report.timeline import build_timeline
 from tests.core.report.documents import at, build_application, build_spark_pod
 from tests.core.report.record_schema import VALIDATOR
@@ -134,12 +134,12 @@ def test_pause_grows_while_records_cannot_be_stored() -> None:
     assert [find_pause(failures) for failures in (0, 1, 2, 5, 6, 100)] == [0.05, 10, 20, 160, 300, 300]
 
 
-def test_extended_record_has_fewer_executors_and_room_for_earlier_tries() -> None:
-    executors = [{"name": "x" * 250, "state": "Running" if number else "Failed"} for number in range(100)]
+def test_extended_record_has_fewer_executors() -> None:
+    executors = [{"name": "x" * 400, "state": "Running" if number else "Failed"} for number in range(100)]
     record = {"executors": executors, "otherExecutors": {"Running": 2, "Failed": "many"}}
     shrunk = shrink(record)
 
-    assert measure(shrunk) <= LARGEST - LONGEST_TRIES
+    assert measure(shrunk) <= LARGEST
     assert shrunk["executors"] == executors[: len(shrunk["executors"])]
     assert shrunk["otherExecutors"]["Running"] == 2 + 100 - len(shrunk["executors"])
     assert shrink(shrunk) == shrunk
@@ -147,6 +147,6 @@ def test_extended_record_has_fewer_executors_and_room_for_earlier_tries() -> Non
 
 
 def test_invalid_number_of_executors_is_counted_anew() -> None:
-    executors = [{"name": "x" * 30_000, "state": "Failed"}]
+    executors = [{"name": "x" * 40_000, "state": "Failed"}]
 
     assert shrink({"executors": executors, "otherExecutors": {"Failed": "many"}})["otherExecutors"] == {"Failed": 1}

@@ -45,7 +45,10 @@ def write_stage(name: str, number: int, tasks: int, **more: str) -> bytes:
 
 LOG = (
     write("LogStart"),
-    write("EnvironmentUpdate", **{"Spark Properties": {"spark.task.cpus": "2", MEMORY: "512m"}}),
+    write(
+        "EnvironmentUpdate",
+        **{"Spark Properties": {"spark.task.cpus": "2", MEMORY: "512m", "spark.executor.pyspark.memory": "1g"}},
+    ),
     write("ExecutorAdded", Timestamp=1000, **{"Executor ID": "1", "Executor Info": {"Total Cores": 4}}),
     write("ExecutorAdded", Timestamp=2000, **{"Executor ID": "2", "Executor Info": {"Total Cores": 2}}),
     write_stage("StageSubmitted", 0, 3),
@@ -81,6 +84,7 @@ def test_figures_equal_those_by_hand() -> None:
         Skew(0, "stage 0", 900, 200),
         {"executor": Peak(4500), "driver": Peak(2500)},
         {"driver": 1024, "executor": 512},
+        ("spark.executor.pyspark.memory",),
     )
 
 

@@ -9,8 +9,10 @@ import pytest
 from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
 from airflow_provider_spark_operator.core.report.run_record import LARGEST, LONGEST_TRIES, build_record
 from airflow_provider_spark_operator.core.report.timeline import build_timeline
+from airflow_provider_spark_operator.core.spark.spark_conf import DYNAMIC_ALLOCATION_KEY
 from airflow_provider_spark_operator.core.spark_metrics.metrics import (
     LONGEST,
+    OTHER_MEMORY,
     Counts,
     Peak,
     Skew,
@@ -20,6 +22,7 @@ from airflow_provider_spark_operator.core.spark_metrics.metrics import (
     build_metrics,
     describe_metrics,
     describe_progress,
+    find_settings,
     format_bytes,
     read_peaks,
 )
@@ -80,6 +83,15 @@ def test_share_of_the_time_is_not_measured_while_tasks_run() -> None:
     assert f"; executors busy: {text}; " in describe_metrics(metrics)
 
 
+@pytest.mark.parametrize(
+    ("value", "is_set"), [("true", True), (True, True), ("2g", True), ("False", False), ("", False)]
+)
+def test_settings_that_prevent_suggestions_are_found(value: object, is_set: bool) -> None:
+    name = "spark.memory.offHeap.enabled"
+
+    assert find_settings({name: value, "spark.executor.cores": "4"}) == ((name,) if is_set else ())
+
+
 def test_unknown_figures_are_absent() -> None:
     built = build_metrics(SparkMetrics(Source.EVENT_LOG, TIME, heaps={"executor": 1024}))
 
@@ -98,6 +110,7 @@ def build_largest() -> JsonObject:
         Skew(HUGE, "\U0001f4a5" * 10_000, HUGE, HUGE),
         {"driver": peak, "executor": peak},
         {"driver": HUGE, "executor": HUGE},
+        (*OTHER_MEMORY, DYNAMIC_ALLOCATION_KEY),
     )
     return build_metrics(largest)
 
