@@ -69,6 +69,8 @@ def build_groups(timeline: Timeline) -> list[Group]:
     groups[:0] = _build_missing(timeline)
     known = [span for span in timeline.executors if span.begin]
     if known:
+        if len(known) > MAX_EXECUTORS:  # those that failed come first
+            known.sort(key=lambda span: span.state is not ExecutorState.FAILED)
         bars = tuple(_build_pod(span, Tone.EXECUTOR, timeline) for span in known[:MAX_EXECUTORS])
         more = f", the first {MAX_EXECUTORS}" if len(known) > MAX_EXECUTORS else ""
         most = max((count for _, count in timeline.counts), default=0)

@@ -53,6 +53,7 @@ def test_rows_are_the_states_of_attempts_and_the_executors() -> None:
     assert list_tones([executors, attempt]) == ["waiting", "starting", "running", "failed", "executor"]
     assert executors.title == f"executors: 23, the first {MAX_EXECUTORS}; at most 22 at once"
     assert len(executors.bars) == MAX_EXECUTORS
+    assert executors.bars[0].label == "lost", "those that failed come first"
 
 
 @pytest.mark.parametrize(

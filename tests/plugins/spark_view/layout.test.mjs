@@ -36,6 +36,12 @@ function readCurve(path) {
   return [...corners.slice(0, -1), corners.at(-1)[0]];
 }
 
+test("of many executors, those that failed come first", () => {
+  const { record } = RUNS.restarted;
+  const [{ rows }] = layout.layOut({ ...record, executors: record.executors.toReversed() }).groups.slice(-1);
+  assert.deepEqual(rows.map(({ tone }) => tone).slice(0, 4), ["failed", "failed", "failed", "executor"]);
+});
+
 test("coordinates of the page are percentages", () => {
   const { groups, ticks } = layout.layOut(RUNS.restarted.record, { ticks: 4 });
   for (const { x, width } of groups.flatMap(({ rows }) => rows)) assert.ok(x >= 0 && width > 0 && x + width <= 100.4);

@@ -30,7 +30,7 @@ async function openTask(airflow) {
 test("times of a live run last until now, and totals show the time of the record", async () => {
   const page = await openTask({ record: LIVE, state: "running" });
   assert.match(page.textContent, /10:00:00 to now \(UTC\), 2h/);
-  assert.match(page.textContent, /The driver waited for \d+d\d+h for the image/);
+  assert.match(page.textContent, /The driver waited for \d+d\d+h so far for the image/);
   assert.match(page.textContent, /Totals as of 2026-11-27 11:00:00/);
   await browser.advance(60);
   assert.match(page.textContent, /10:00:00 to now \(UTC\), 2h1m/);

@@ -50,8 +50,7 @@ export const endRecord = (record) => ({ ...record, live: false, verdict: { outco
 export function layOut(record, { left = 0, right = 100, least = 0.3, ticks = 10, now = 0 } = {}) {
   const end = Math.max(readTime(record.end) ?? 0, record.live ? now : 0);
   const begin = Math.min(readTime(record.begin) ?? end, end);
-  const span = Math.max(end - begin, 1000);
-  const round = (value) => Number(value.toFixed(1));
+  const [span, round] = [Math.max(end - begin, 1000), (value) => Number(value.toFixed(1))];
   const place = (time) => round(left + (right - left) * Math.min(Math.max((time - begin) / span, 0), 1));
   const bar = (row) => ({ detail: "", tag: "", ...row, x: place(row.begin),
     width: round(Math.max(place(row.end) - place(row.begin), least)) });
@@ -61,6 +60,7 @@ export function layOut(record, { left = 0, right = 100, least = 0.3, ticks = 10,
   const most = Math.max(0, ...counts.map(([, number]) => number));
   if (executors.length) {
     const total = Object.values(record.otherExecutors ?? {}).reduce((sum, number) => sum + number, executors.length);
+    if (total > FIRST_EXECUTORS) executors.sort((a, b) => (b.state === "Failed") - (a.state === "Failed"));
     const rows = executors.map((one) => buildPod(one, String(one.name ?? ""), "executor", record, end));
     const more = rows.splice(FIRST_EXECUTORS).map(bar);
     const part = rows.length < total ? `, the first ${rows.length}` : "";

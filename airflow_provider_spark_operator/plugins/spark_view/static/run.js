@@ -48,7 +48,7 @@ function explainMissing(state) {
 }
 
 function build(record, links, one) {
-  const layout = layOut(record, { ticks: window.innerWidth < 600 ? 4 : 10, now: Date.now() });
+  const layout = layOut(record, { ticks: Math.min(10, Math.floor(window.innerWidth / 140)), now: Date.now() });
   const time = record.live ? ` as of ${formatTime(readTime(record.end))}` : "";
   return [
     ...buildHead(record, layout), buildVerdict(record), buildLinks(links, one), buildLanes(layout),
@@ -78,10 +78,9 @@ function buildHead(record, { begin, end }) {
     make("p", { class: "note" }, facts.filter(Boolean).join(", "))];
 }
 
-function buildVerdict({ live, verdict, waiting }) {
-  return make("div", { class: "verdict" }, make("p", {}, live ? waiting : verdict.sentence), verdict.cause &&
-    make("pre", { tabindex: 0, role: "region", "aria-label": "Cause in the log of the driver" }, verdict.cause));
-}
+const buildVerdict = ({ live, verdict, waiting }) => make("div", { class: "verdict" },
+  make("p", {}, live ? waiting?.replace?.(/^it /, "The application ") : verdict.sentence), verdict.cause &&
+  make("pre", { tabindex: 0, role: "region", "aria-label": "Cause in the log of the driver" }, verdict.cause));
 
 function buildLinks(links, one) {
   const pages = links.map(([name, url], index) => link(name, url, { target: "_blank", id: `link-${index}` }));
@@ -134,8 +133,8 @@ const buildMarks = ({ marks }) => listTexts(marks, ({ time, kind, text, tone }) 
   ` ${text === kind ? "" : text} `, make("span", { class: "note" }, formatTime(time))));
 
 const buildWaits = ({ waits, live }, { end: now }) => listTexts(waits, ({ kind, role, begin, end, pods, text }) => {
-  const [from, to] = [readTime(begin), readTime(end) ?? (live ? now : undefined)];
-  const lasted = to === undefined ? "for an unknown time" : `for ${formatDuration(to - from)}`;
+  const [from, to, still] = [readTime(begin), readTime(end) ?? (live ? now : undefined), live && !end ? " so far" : ""];
+  const lasted = to === undefined ? "for an unknown time" : `for ${formatDuration(to - from)}${still}`;
   return make("li", {}, `${pods > 1 ? `${pods} ${role}s` : `The ${role}`} waited ${lasted} for `,
     `${WAITED[kind] ?? kind}. `, make("span", { class: "note" }, text));
 });
