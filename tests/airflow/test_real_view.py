@@ -206,7 +206,9 @@ async def run_airflow(cluster: Cluster, tmp_path: Path) -> AsyncIterator[str]:
 
 async def sign_in(page: Page, address: str) -> None:
     """Open Airflow as soon as it serves."""
-    while not await page.evaluate("location.pathname === '/' && document.body.innerText.length > 50"):
+    while not await page.evaluate(
+        "location.protocol === 'http:' && location.pathname === '/' && document.body.innerText.length > 50"
+    ):
         await page.open(address)
         await asyncio.sleep(1)
 
