@@ -7,6 +7,8 @@ from typing import Any, TypeAlias
 from .errors import DISCOVER, KubeError, Unreachable, build_error_from_status
 from .resources import ResourceType
 
+_FORWARDED = frozenset({"attach", "exec", "log", "portforward", "proxy"})
+
 
 @dataclass(frozen=True)
 class Call:
@@ -47,6 +49,11 @@ class Call:
             if part is not None and (part in {"", ".", ".."} or set(part) & set("/%?#")):
                 raise self.build_error(400, {"reason": "BadRequest", "message": f"{part!r} is not a valid name"})
         return self.address or self.resource.build_path(self.namespace, self.name, self.subresource)
+
+    @property
+    def is_forwarded(self) -> bool:
+        """Whether a pod or its node answers, so that the headers of the answer are not those of the API server."""
+        return (self.subresource or "").partition("/")[0] in _FORWARDED
 
     def build_error(self, status: int, document: Mapping[str, Any], retry_after: float | None = None) -> KubeError:
         """Return the error for an answer of the API to this call."""

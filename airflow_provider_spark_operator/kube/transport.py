@@ -315,6 +315,8 @@ class Transport:
             self._report(call, None, began)
             raise
         self._report(call, response.status, began)
+        if call.is_forwarded:
+            return response
         with suppress(KeyError, TypeError, ValueError):  # a proxy may answer without a time
             lead = parsedate_to_datetime(response.headers["Date"]) - datetime.now(UTC)
             self._lead = lead if abs(lead) > _CLOCK_PRECISION else timedelta(0)

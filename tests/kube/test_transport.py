@@ -76,6 +76,17 @@ async def test_time_is_that_of_the_api_server_whatever_the_local_clock_shows(
         assert time - timedelta(seconds=2) <= observed.get_time() < time + timedelta(minutes=30)
 
 
+@pytest.mark.parametrize("subresource", ["proxy/api/v1/applications", "log"])
+async def test_time_of_a_forwarded_answer_is_ignored(api: ScriptedApi, observed: KubeClient, subresource: str) -> None:
+    async def respond(_: web.BaseRequest) -> web.StreamResponse:
+        return web.json_response({}, headers={"Date": "Thu, 01 Jan 2099 00:00:00 GMT"})
+
+    api.script(respond)
+    async with observed.stream(Call("get", "GET", PODS, "jobs", "pi-driver:4040", subresource), 10.0):
+        pass
+    assert observed.get_time() - datetime.now(UTC) < timedelta(seconds=2)
+
+
 async def test_observer_receives_retries_and_requests_without_answer(
     api: ScriptedApi, observed: KubeClient, seen: Observed
 ) -> None:
