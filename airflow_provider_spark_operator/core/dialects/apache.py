@@ -20,7 +20,7 @@ from ..parameters.parameters import MEMORY_KEYS, Parameters
 from ..parameters.pod_template import extend_template
 from ..parameters.ttl import DEFAULT_TTL_SECONDS, KEEP, TTL_AFTER_SUCCESS_SECONDS
 from ..spark.spark_conf import TEMPLATE_CONTAINER_KEYS, uses_dynamic_allocation
-from ..states.states import FAILURE, RUNNING, STOPPING, TERMINATED, ApplicationState, read_suspend_reason
+from ..states.states import DRIVER_RUNS, FAILURE, RUNNING, STOPPING, TERMINATED, ApplicationState, read_suspend_reason
 from . import apache_spec
 from .base import Dialect
 from .progress import Phase, Progress, StateEntry, find_last_stop
@@ -32,10 +32,6 @@ _FILES_VOLUME: Final = "airflow-task"
 _DEFAULT_EXECUTORS = 2
 _MAX_DIGITS = 9
 _DRIVER_EXPECTED = frozenset({ApplicationState.DRIVER_REQUESTED, ApplicationState.DRIVER_STARTED})
-_DRIVER_RUNS = RUNNING | {
-    ApplicationState.DRIVER_READY,
-    ApplicationState.INITIALIZED_BELOW_THRESHOLD_EXECUTORS,
-}
 
 
 class Apache(Dialect):
@@ -65,7 +61,7 @@ class Apache(Dialect):
             return Phase.ENDED
         if state in STOPPING:
             return Phase.STOPPING
-        return Phase.RUNNING if state in _DRIVER_RUNS else Phase.WAITING
+        return Phase.RUNNING if state in DRIVER_RUNS else Phase.WAITING
 
     def read_progress(self, resource: KubernetesObject) -> Progress:
         # Without a status the application counts as submitted. An unknown state counts as waiting.

@@ -11,7 +11,7 @@ from ..dialects.progress import ExecutorState, Progress, StateEntry
 from ..kubernetes import pods
 from ..kubernetes.json_object import KubernetesObject
 from ..kubernetes.names import ROLE_DRIVER, ROLE_EXECUTOR
-from ..states.states import RUNNING, TERMINATED, ApplicationState
+from ..states.states import DRIVER_RUNS, RUNNING, TERMINATED, ApplicationState
 from ..verdict.verdict import Outcome
 from .attempts import Attempt, list_attempts
 from .drivers import add_drivers
@@ -103,6 +103,11 @@ class Timeline:
         has_ended = self.summary.verdict.outcome is not Outcome.WAITING
         has_run = any(state.apache_state in RUNNING for attempt in self.attempts for state in attempt.states)
         return has_ended and has_run and not self.executors
+
+    def has_run_before(self, time: datetime) -> bool:
+        """Return whether a driver ran before a time, so that its executors may have been deleted by then."""
+        states = (state for attempt in self.attempts for state in attempt.states if state.apache_state in DRIVER_RUNS)
+        return any(state.begin and state.begin < time for state in states)
 
 
 def build_timeline(

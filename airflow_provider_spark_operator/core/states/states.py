@@ -69,6 +69,7 @@ RUNNING = frozenset(
         ApplicationState.RUNNING_WITH_BELOW_THRESHOLD_EXECUTORS,
     }
 )
+DRIVER_RUNS = RUNNING | {ApplicationState.DRIVER_READY, ApplicationState.INITIALIZED_BELOW_THRESHOLD_EXECUTORS}
 INFRASTRUCTURE_FAILURE = frozenset(
     {
         ApplicationState.DRIVER_START_TIMED_OUT,

@@ -4,7 +4,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import partial
 from math import inf
 from typing import TypeAlias
@@ -15,7 +15,8 @@ from ...core.dialects.progress import Phase, Progress
 from ...core.kubernetes.json_object import JsonObject, KubernetesObject, change_texts
 from ...core.report.observed_pods import ObservedPods
 from ...core.report.prices import PriceTable
-from ...core.report.recording import RecordingSchedule
+from ...core.report.record_values import format_time
+from ...core.report.recording import READ_SECONDS, RecordingSchedule
 from ...core.report.run_record import build_record
 from ...core.report.timeline import build_timeline
 from ...core.spark_metrics.metrics import SparkMetrics, build_metrics
@@ -82,6 +83,7 @@ class RunRecorder:
         self._client: KubeClient | None = None
         self._schedule = RecordingSchedule()
         self._pods = ObservedPods()
+        self._began: datetime | None = None  # when all pods were noted first
         self._listed = -inf  # when all pods were noted last, by the clock of the event loop
         self._packing = asyncio.Lock()
         self._resource: KubernetesObject | None = None
@@ -131,6 +133,7 @@ class RunRecorder:
             is_long = len(found) + len(known.packed) // _PACKED_BYTES > _FEW_PODS
             self._pods = await asyncio.to_thread(pack) if is_long else pack()
         if is_complete:
+            self._began = self._began or self._client.get_time()
             self._refusal = None
             self._schedule.note_read(self._listed)
         if not known.is_equal_to(self._pods):
@@ -262,6 +265,9 @@ class RunRecorder:
             all_pods=None if self._refusal and observed.seen is None else observed.unpack(),
             absences=observed.absences,
         )
+        if self._began is not None and timeline.has_run_before(self._began - timedelta(seconds=READ_SECONDS)):
+            since = format_time(self._began)
+            unread["executors"] = f"they were not followed before {since}, so those deleted until then are unknown"
         if self._end is not None:
             judged, evidence = self._end
             verdict = replace(judged, sentence=self._hide(judged.sentence))

@@ -40,6 +40,15 @@ def test_live_application_ends_now_and_its_last_state_is_open() -> None:
     assert not timeline.has_lost_executors
 
 
+@pytest.mark.parametrize(("states", "has_run"), [(STARTED, True), (STARTED[:3], False)], ids=["ran", "did not run"])
+def test_application_has_run_before_a_time_if_its_driver_ran(
+    states: Sequence[tuple[str, float]], has_run: bool
+) -> None:
+    timeline = build_timeline(build_application(*states), at(20))
+    assert timeline.has_run_before(at(8)) is has_run
+    assert not timeline.has_run_before(at(7))
+
+
 def test_finished_application_ends_before_its_resources_are_released() -> None:
     document = build_application(*STARTED, ("Succeeded", 30), ("ResourceReleased", 32))
     timeline = build_timeline(document, at(900))

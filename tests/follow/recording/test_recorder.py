@@ -36,13 +36,14 @@ class Client:
 
     def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()
+        self._began = self._loop.time()
         self.pods: list[JsonObject] = [build_driver()]
         self.refusal: Exception | None = None
         self.pause = 0.0
         self.read_at: list[float] = []
 
     def get_time(self) -> datetime:
-        return datetime(2026, 1, 1, tzinfo=UTC) + timedelta(seconds=self._loop.time())
+        return datetime(2026, 1, 1, tzinfo=UTC) + timedelta(seconds=self._loop.time() - self._began)
 
     async def list(self, *arguments: Any, **options: Any) -> Any:
         self.read_at.append(asyncio.get_running_loop().time())
@@ -180,6 +181,19 @@ async def test_new_and_deleted_executors_appear_in_the_record() -> None:
         client.pods.pop()
         await asyncio.sleep(90)
     assert [each["executors"][0]["state"] for _, each in store.records[1:]] == ["Pending", "Unknown"]
+
+
+@pytest.mark.parametrize(("minutes", "has_gap"), [(0.5, False), (10, True)])
+async def test_executors_before_a_late_begin_are_named_as_a_gap(minutes: float, has_gap: bool) -> None:
+    client = Client()
+    await asyncio.sleep(minutes * 60)
+    async with record(client, Store()) as recorder:
+        update(recorder, *RUNNING)
+        await recorder.read_pods()
+        built = recorder.build() or {}
+    gaps = [gap["why"] for gap in built["missing"] if gap["what"] == "executors"]
+    why = "they were not followed before 2026-01-01T00:10:00Z, so those deleted until then are unknown"
+    assert gaps == ([why] if has_gap else [])
 
 
 async def test_missing_permission_is_part_of_the_record() -> None:
