@@ -148,12 +148,12 @@ class ApplicationWatch:
     @cached_property
     def recorder(self) -> RunRecorder | None:
         """Keeps the record of the run. None if it is neither recorded nor needed for a budget."""
-        if self.stamp is None or not (self.is_recorded or self.budget):
+        store = build_store(self.stamp) if self.is_recorded and self.stamp else discard
+        if store is discard and self.budget is None:
             return None
         hide, prices = self.secrets.hide if self.secrets.exist else None, read_prices(logger)
         if self.budget is not None and self.budget.max_cost is not None and prices is None:
             logger.warning("max_cost is not checked: the configuration of this process contains no valid prices")
-        store = build_store(self.stamp) if self.is_recorded else discard
         return RunRecorder(self.reference, store, hide, lambda: self.situation.cause, prices)
 
     @cached_property

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pytest
 
+from airflow_provider_spark_operator.follow.recording import budget
 from airflow_provider_spark_operator.follow.submission.stamp import TaskStamp
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import ServerError
@@ -121,6 +122,17 @@ async def test_unknown_task_state_deletes_nothing_and_is_logged(
     await build_trigger(application).on_kill()
     assert len(cluster.applications()) == 1
     assert "could not delete SparkApplication jobs/pi, which may still be running: no answer" in caplog.text
+
+
+@pytest.mark.parametrize("stamp", [asdict(STAMP), None], ids=["stamp", "no stamp"])
+async def test_application_above_its_budget_is_deleted(
+    cluster: Cluster, application: dict[str, Any], stamp: dict[str, Any] | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(budget, "FIRST_SECONDS", 0.05)
+    limits = {"max_core_hours": 1e-9, "ends_application": True}
+    event = await run_to_first_event(build_trigger(application, stamp=stamp, budget=limits))
+    assert event.payload["kind"] == "over-budget"
+    assert cluster.applications() == []
 
 
 async def test_fired_trigger_deletes_nothing(cluster: Cluster, application: dict[str, Any], fate: SetFate) -> None:
