@@ -52,6 +52,7 @@ class TaskTry:
         resource: Kind of the resources.
         stop_requested: Whether a signal has arrived. Resources that are submitted later must then be deleted as well.
         may_run: Whether this try may have a resource that has not ended.
+        has_deleted: Whether `cancel` has deleted a resource.
         problem: Why `access` cannot be used; None if it can be used.
     """
 
@@ -61,6 +62,7 @@ class TaskTry:
     resource: ResourceType
     stop_requested: bool = False
     may_run: bool = False
+    has_deleted: bool = False
     problem: Exception | None = None
 
     async def open_client(self) -> KubeClient:
@@ -190,6 +192,7 @@ class TaskTry:
         limit = CANCEL_SECONDS if seconds is None else seconds
         with LoopThread() as loop:
             outcomes = loop.run(self._cancel(limit - _GRACE_SECONDS), timeout=limit)
+        self.has_deleted = CancelOutcome.DELETED in outcomes.values()
         for reference, outcome in outcomes.items():
             logger.info("%s", describe_outcome(outcome, reference))
         return outcomes

@@ -14,7 +14,7 @@ from ..triggers.event import ApplicationEvent, EventKind
 logger = logging.getLogger(__name__)
 
 _PREFIX: Final = "spark_operator.application"
-# The application has ended, or the task ends it. After the other events, a retry may follow it further.
+# The application no longer exists. After the other events, a retry may follow it further.
 _OUTCOMES: Final[Mapping[EventKind, str]] = {
     EventKind.DELETED: "deleted",
     EventKind.TIMED_OUT: "timed_out",

@@ -311,13 +311,16 @@ class ApplicationRun:
     def _conclude(self, task_try: TaskTry, event: ApplicationEvent) -> Any:
         """Push the XComs of the end and return the result of the task, or raise its failure."""
         task = self._task
-        emit_metrics(self._context, event)
         document = self._read_known_document()
         task.link_target = results.build_link_target_from_event(
             event, document, self._parameters, task.kubernetes_conn_id
         )
         if event.kind is EventKind.TIMED_OUT:
-            raise self._record(event.record, self._cancel_timed_out(task_try, event.sentence))
+            timeout = self._cancel_timed_out(task_try, event.sentence)
+            if task_try.has_deleted:  # otherwise a retry may adopt the application, and emit its metrics
+                emit_metrics(self._context, event)
+            raise self._record(event.record, timeout)
+        emit_metrics(self._context, event)
         if event.kind is EventKind.LOST:
             raise self._record(event.record, self._give_up(task_try, event.sentence))
         if event.kind is EventKind.ENDED:

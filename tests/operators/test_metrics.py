@@ -4,11 +4,16 @@ import json
 import logging
 import socket
 from collections.abc import Callable, Iterator
+from datetime import timedelta
 from typing import Any
 
 import pytest
 
-from airflow_provider_spark_operator.exceptions import SparkApplicationDeleted, SparkApplicationError
+from airflow_provider_spark_operator.exceptions import (
+    SparkApplicationDeleted,
+    SparkApplicationError,
+    SparkApplicationTimedOut,
+)
 from airflow_provider_spark_operator.operators import metrics
 from airflow_provider_spark_operator.testing.applications import Application
 from airflow_provider_spark_operator.triggers.event import ApplicationEvent, EventKind
@@ -161,6 +166,14 @@ def test_deleted_application_is_emitted(cluster: Cluster, stats: Stats) -> None:
     with call_when_logged("RunningHealthy", lambda: cluster.delete("pi")), pytest.raises(SparkApplicationDeleted):
         run(operator(), TaskInstance())
     assert {tags["outcome"] for _, _, tags in stats.emitted} == {"deleted"}
+
+
+@pytest.mark.parametrize("deleted", [True, False], ids=["deleted", "left running"])
+def test_timed_out_application_is_emitted_only_if_it_was_deleted(cluster: Cluster, deleted: bool, stats: Stats) -> None:
+    cluster.script, task_instance = run_on, TaskInstance()
+    with pytest.raises(SparkApplicationTimedOut):
+        run(operator(execution_timeout=timedelta(seconds=2), delete_on_kill=deleted, retries=1), task_instance)
+    assert {tags["outcome"] for _, _, tags in stats.emitted} == ({"timed_out"} if deleted else set())
 
 
 @pytest.mark.parametrize(
