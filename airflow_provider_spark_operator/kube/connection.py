@@ -249,7 +249,7 @@ async def _open_link(access: ClusterAccess, configuration: AccessConfiguration) 
             socket_factory=_open_keepalive_socket if access.tcp_keepalive else None,
         ),
         # Like kubectl, ignore the proxies of the environment for loopback addresses.
-        trust_env=not _is_loopback(endpoint.server),
+        trust_env=not is_loopback(endpoint.server),
         read_bufsize=_READ_BUFFER,
     )
     link = Link(
@@ -381,7 +381,8 @@ def _open_keepalive_socket(address: aiohttp.AddrInfoType) -> socket.socket:
     return connection
 
 
-def _is_loopback(server: str) -> bool:
+def is_loopback(server: str) -> bool:
+    """Return whether a URL leads to this machine."""
     host = urlsplit(server).hostname or ""
     if host == "localhost":
         return True

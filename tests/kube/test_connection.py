@@ -378,4 +378,4 @@ def test_equal_access_has_equal_keys_without_secrets() -> None:
     ],
 )
 def test_loopback_addresses_are_recognized(server: str, *, expected: bool) -> None:
-    assert connection._is_loopback(server) is expected
+    assert connection.is_loopback(server) is expected

@@ -17,8 +17,9 @@ from yarl import URL
 from ...core.kubernetes.json_object import JsonObject
 from ...core.kubernetes.pods import get_text
 from ...core.report.record_values import cut_text
+from ...kube.connection import is_loopback
 from ...kube.failed_requests import describe_cause, parse_status
-from ..base.errors import CommandError
+from ..base.errors import CommandError, print_note
 from ..base.exit_codes import ExitCode
 
 TOKEN_VARIABLE: Final = "AIRFLOW_CLI_TOKEN"  # noqa: S105 - the name of the variable
@@ -170,6 +171,8 @@ async def open_airflow(address: str) -> AsyncIterator[AirflowClient]:
     if not token.isascii() or not token.isprintable() or " " in token:
         problem = f"could not sign in to Airflow: the value of {TOKEN_VARIABLE} is not a token"
         raise CommandError(f"{problem}. {_advise_token(address)}", ExitCode.INVALID)
+    if address.startswith("http:") and not is_loopback(address):
+        print_note(f"sends the token to {address} in plain text, so others can read it. Use https", label="warning: ")
     headers: Mapping[str, str] = {
         "Authorization": f"Bearer {token}",
         "Accept": "application/json",

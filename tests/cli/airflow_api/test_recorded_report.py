@@ -233,6 +233,15 @@ def test_server_that_does_not_answer_is_an_error_in_time(
     assert "it did not answer within 0.1 s" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(("host", "warns"), [("127.0.0.1:1", False), ("airflow.invalid", True)])
+def test_token_in_plain_text_costs_a_warning_unless_it_stays_on_this_machine(
+    airflow: Airflow, host: str, warns: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["report", "--airflow", f"http://{host}"]) == ExitCode.API_FAILED
+    warning = f"warning: sends the token to http://{host} in plain text, so others can read it. Use https"
+    assert (warning in capsys.readouterr().err) is warns
+
+
 @pytest.mark.parametrize(
     ("value", "cause"),
     [
