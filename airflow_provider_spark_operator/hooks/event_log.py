@@ -3,7 +3,10 @@
 import re
 import time
 from collections.abc import Iterator
+from concurrent.futures import Future
+from contextvars import copy_context
 from itertools import islice
+from threading import Thread
 from typing import BinaryIO
 
 from airflow.sdk import ObjectStoragePath
@@ -15,6 +18,7 @@ from ..core.spark_metrics.metrics import SparkMetrics
 
 _MOST_BYTES = 256 * 2**20
 _MOST_SECONDS = 30.0
+_LIMITS = f"reading the event log takes more than {_MOST_BYTES >> 20} MiB or {_MOST_SECONDS:g} s"
 _MOST_FILES = 1000
 _PIECE = 2**20
 _CODECS = ("", ".zstd", ".lz4", ".snappy", ".lzf")
@@ -37,15 +41,33 @@ def read_event_log(folder: str, application_id: str) -> SparkMetrics:
     Raises:
         EventLogUnavailable: The event log does not exist, is not readable, is too large, or is not complete.
     """
-    log, deadline = EventLog(), time.monotonic() + _MOST_SECONDS
+    found: Future[SparkMetrics] = Future()
+    # A storage that stalls cannot be interrupted. The daemon thread then remains until the process of the task ends,
+    # which does not wait for it.
+    arguments = (found, folder, application_id, time.monotonic() + _MOST_SECONDS)
+    Thread(target=copy_context().run, args=(_complete, *arguments), name="event log", daemon=True).start()
     try:
-        for line in _read_lines(_list_files(folder, application_id), deadline):
-            log.add(line)
-    except EventLogUnavailable:
-        raise
+        return found.result(timeout=_MOST_SECONDS)
+    except TimeoutError:
+        raise EventLogUnavailable(_LIMITS) from None
+
+
+def _complete(found: "Future[SparkMetrics]", folder: str, application_id: str, deadline: float) -> None:
+    try:
+        found.set_result(_read(folder, application_id, deadline))
+    except EventLogUnavailable as error:
+        found.set_exception(error)
     except Exception as error:  # each kind of storage has its own errors
         cause = mask_secrets(str(error) or type(error).__name__)
-        raise EventLogUnavailable(f"could not read the event log in {mask_secrets(folder)}: {cause}") from error
+        problem = EventLogUnavailable(f"could not read the event log in {mask_secrets(folder)}: {cause}")
+        problem.__cause__ = error
+        found.set_exception(problem)
+
+
+def _read(folder: str, application_id: str, deadline: float) -> SparkMetrics:
+    log = EventLog()
+    for line in _read_lines(_list_files(folder, application_id), deadline):
+        log.add(line)
     metrics = log.build()
     if metrics is None:
         raise EventLogUnavailable("the event log does not reach the end of the application")
@@ -80,8 +102,7 @@ def _read_lines(files: list[ObjectStoragePath], deadline: float) -> Iterator[byt
             while piece := stream.read(_PIECE):
                 size += len(piece)
                 if size > _MOST_BYTES or time.monotonic() > deadline:
-                    limits = f"{_MOST_BYTES >> 20} MiB or {_MOST_SECONDS:g} s"
-                    raise EventLogUnavailable(f"reading the event log takes more than {limits}")
+                    raise EventLogUnavailable(_LIMITS)
                 *lines, rest = (rest + piece).split(b"\n")
                 yield from lines
                 rest = rest if len(rest) <= LONGEST_LINE else b" "  # the rest of the line is no event

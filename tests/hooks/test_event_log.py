@@ -1,6 +1,7 @@
 """Event logs in a folder, in the layouts of Spark, and those that are not read."""
 
 from pathlib import Path
+from threading import Event
 
 import pytest
 from fsspec.compression import compr
@@ -69,6 +70,18 @@ def test_large_or_slow_log_is_not_read(
 
     with pytest.raises(EventLogUnavailable, match="takes more than"):
         read_event_log(f"file://{tmp_path}", "pi-0")
+
+
+def test_storage_that_stalls_delays_the_task_until_the_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "pi-0").write_bytes(CONTENT)
+    stalled = Event()
+    monkeypatch.setattr(event_log, "_decompress", lambda *_: stalled.wait())
+    monkeypatch.setattr(event_log, "_MOST_SECONDS", 0.2)
+    try:
+        with pytest.raises(EventLogUnavailable, match="takes more than"):
+            read_event_log(f"file://{tmp_path}", "pi-0")
+    finally:
+        stalled.set()
 
 
 def test_lines_across_pieces_are_read_and_endless_lines_skipped(

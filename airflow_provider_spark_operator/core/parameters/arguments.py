@@ -103,19 +103,24 @@ def check_log_level(driver_log_level: object) -> None:
 
 
 def check_metrics(spark_metrics: object) -> None:
-    """Reject a value that is neither a boolean nor the URL of a folder.
+    """Reject a value that is neither a boolean nor the URL of a folder, and a URL with a password.
 
     Args:
         spark_metrics: Whether to read what Spark does, or the URL of the folder with event logs.
 
     Raises:
-        ValueError: The value is neither.
+        ValueError: The value is neither, or contains a password.
     """
     is_folder = isinstance(spark_metrics, str) and re.match(r"[a-zA-Z][a-zA-Z0-9+.-]*://.", spark_metrics)
     if not isinstance(spark_metrics, bool) and not is_folder:
         raise ValueError(
             f"spark_metrics must be True, False or the URL of a folder with event logs, such as "
             f"s3://connection@bucket/events, not {spark_metrics!r}"
+        )
+    if is_folder and re.match(r"[^/]*//[^/]*:[^/]*@", str(spark_metrics)):
+        raise ValueError(
+            "spark_metrics must not contain a password, which Airflow would show. Use the id of a connection, such as "
+            "s3://connection@bucket/events"
         )
 
 

@@ -5,7 +5,7 @@ import logging
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
 
 from ...core.compose.memory import parse_mebibytes
@@ -14,13 +14,14 @@ from ...core.dialects.progress import Phase, Progress
 from ...core.kubernetes.json_object import KubernetesObject
 from ...core.kubernetes.names import ROLE_DRIVER, ROLE_EXECUTOR
 from ...core.kubernetes.pods import get_text, list_objects
+from ...core.log.driver_log import clean_sentence
 from ...core.spark_metrics import ui_answers
 from ...core.spark_metrics.metrics import Skew, Source, SparkMetrics, describe_metrics, describe_progress, find_settings
 from ...core.spark_metrics.sampling import FIRST_SECONDS, MAX_FAILURES, SAMPLE_SECONDS, find_line_pause
 from ...kube.bounded_json import read_json, weigh
 from ...kube.call import Call
 from ...kube.client import KubeClient
-from ...kube.errors import Forbidden, KubeError, ServerError
+from ...kube.errors import Forbidden, KubeError
 from ...kube.resources import PODS
 from ...kube.transport import AnswerTooLarge, read_up_to
 from ..access.pods import read_driver_pod
@@ -35,6 +36,8 @@ _LARGEST = 4 * 2**20
 _REQUEST_SECONDS = 10.0
 _STAGES_PER_SAMPLE = 3
 _CONCURRENT = 5
+_LONG = 500
+_T = TypeVar("_T")
 _UI_PORT = 4040
 _UNAVAILABLE = 503
 _ID = re.compile(r"[\w.-]{1,200}", re.ASCII)
@@ -42,14 +45,14 @@ _samples: WeakKeyDictionary[KubeClient, asyncio.Semaphore] = WeakKeyDictionary()
 
 
 class UiProblem(Exception):
-    """The web interface does not show the figures. The message is the cause.
+    """The web interface does not show the figures. The message is the cause, without control characters.
 
     Attributes:
         is_final: Whether another attempt cannot succeed.
     """
 
     def __init__(self, cause: str, *, is_final: bool = False) -> None:
-        super().__init__(cause)
+        super().__init__(clean_sentence(cause))
         self.is_final = is_final
 
 
@@ -107,7 +110,9 @@ class SparkSampler:
         while True:
             try:
                 self._latest = await interface.read(self._latest)
-            except UiProblem as problem:
+            except Exception as error:
+                unexpected = UiProblem(f"unexpected {type(error).__name__}: {error}", is_final=True)
+                problem = error if isinstance(error, UiProblem) else unexpected
                 failures += 1
                 if problem.is_final or failures >= MAX_FAILURES:
                     self._note(self._latest, str(problem))
@@ -166,24 +171,26 @@ class SparkInterface:
         async with _samples.setdefault(self._client, asyncio.Semaphore(_CONCURRENT)):
             try:
                 return await self._sample(latest)
-            except Forbidden as error:
-                raise UiProblem(str(error), is_final=True) from error
             except AnswerTooLarge as error:
                 raise UiProblem(f"an answer of the Spark UI has more than {_LARGEST >> 20} MiB") from error
-            except ServerError as error:
-                if error.status != _UNAVAILABLE:
-                    raise UiProblem(f"the Spark UI did not answer as expected: {error.message}") from error
-                where = f"port {self._port} of pod {self._pod}"
-                raise UiProblem(f"{where} does not answer. Check spark.ui.enabled and spark.ui.port") from error
+            except KubeError as error:
+                raise self._describe(error) from error
             except ValueError as error:  # also a page that says that Spark is starting up
                 raise UiProblem(f"port {self._port} of pod {self._pod} does not answer with JSON") from error
-            except KubeError as error:
-                raise UiProblem(str(error)) from error
+
+    def _describe(self, error: KubeError) -> UiProblem:
+        """Return the cause of a refused request. The program in the pod chooses its status and its message."""
+        if error.status is None or (isinstance(error, Forbidden) and error.advice):
+            return UiProblem(str(error), is_final=error.status is not None)
+        where = f"port {self._port} of pod {self._pod}"
+        if error.status == _UNAVAILABLE:
+            return UiProblem(f"{where} does not answer. Check spark.ui.enabled and spark.ui.port")
+        return UiProblem(f"{where} answers with status {error.status}. Check spark.ui.port and spark.ui.filters")
 
     @property
     def _port(self) -> int:
         text = str(self._properties.get("spark.ui.port", _UI_PORT))
-        return int(text) if text.isdecimal() and 0 < int(text) < 2**16 else _UI_PORT
+        return int(text) if text.isdecimal() and len(text) < 6 and 0 < int(text) < 2**16 else _UI_PORT
 
     async def _sample(self, latest: SparkMetrics | None) -> SparkMetrics:
         if self._pod is None:
@@ -196,12 +203,12 @@ class SparkInterface:
             self._id = get_text(found[0].get("id")) if found else None
         if self._id is None or not _ID.fullmatch(self._id):
             raise UiProblem("the Spark UI shows no application")
-        stages, tasks = ui_answers.read_jobs(await self._get("jobs"))
+        stages, tasks = await _compute(ui_answers.read_jobs, await self._get("jobs"))
         now = self._client.get_time()
-        work, peaks = ui_answers.read_executors(await self._get("allexecutors"), now)
+        work, peaks = await _compute(ui_answers.read_executors, await self._get("allexecutors"), now)
         if latest is not None and latest.stages == stages:
             return replace(latest, time=now, tasks=tasks, work=work, peaks=peaks)
-        spilled, completed = ui_answers.read_stages(await self._get("stages"))
+        spilled, completed = await _compute(ui_answers.read_stages, await self._get("stages"))
         skew = await self._find_skew(completed, latest.skew if latest else None)
         return SparkMetrics(Source.UI, now, stages, tasks, work, spilled, skew, peaks, self._heaps, self._settings)
 
@@ -217,6 +224,13 @@ class SparkInterface:
         address = f"{self._port}/api/v1/applications" + (f"/{self._id}/{path}" if path else "")
         place = (self._reference.namespace, self._pod or "", address)
         return await _read_pod_json(self._client, *place, parameters, largest=_LARGEST, seconds=_REQUEST_SECONDS)
+
+
+async def _compute(read: Callable[..., _T], answer: object, *more: object) -> _T:
+    """Return what an answer shows. A list of 100,000 entries takes more than a second, so a thread reads a long one."""
+    if isinstance(answer, list) and len(answer) > _LONG:
+        return await asyncio.to_thread(read, answer, *more)
+    return read(answer, *more)
 
 
 async def _read_pod_json(

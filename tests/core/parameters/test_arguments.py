@@ -84,6 +84,12 @@ def test_metrics_that_are_no_switch_and_no_folder_are_rejected(value: object) ->
         check_metrics(value)
 
 
-@pytest.mark.parametrize("value", [True, False, "s3://connection@bucket/events"])
+def test_metrics_with_a_password_are_rejected_without_showing_it() -> None:
+    with pytest.raises(ValueError, match="spark_metrics must not contain a password") as caught:
+        check_metrics("ftp://user:hunter2@host/events")
+    assert "hunter2" not in str(caught.value)
+
+
+@pytest.mark.parametrize("value", [True, False, "s3://connection@bucket/events", "s3://c@bucket/a:b@c"])
 def test_switch_or_folder_is_accepted(value: object) -> None:
     check_metrics(value)

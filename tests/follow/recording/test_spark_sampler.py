@@ -3,20 +3,23 @@
 import asyncio
 import json
 import logging
+import threading
 from collections import Counter
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
 from airflow_provider_spark_operator.core.dialects.dialect import read_progress
+from airflow_provider_spark_operator.core.spark_metrics import ui_answers
 from airflow_provider_spark_operator.core.spark_metrics.metrics import Counts, SparkMetrics
 from airflow_provider_spark_operator.follow.access.reference import ApplicationReference
-from airflow_provider_spark_operator.follow.recording.spark_sampler import SparkSampler
+from airflow_provider_spark_operator.follow.recording.spark_sampler import SparkInterface, SparkSampler, UiProblem
 from airflow_provider_spark_operator.kube.call import Call
 from airflow_provider_spark_operator.kube.errors import Forbidden, KubeError
 from airflow_provider_spark_operator.kube.resources import PODS
@@ -145,7 +148,12 @@ def _refuse(status: int, message: str) -> KubeError:
             5,
             "port 4040 of pod pi-0-driver does not answer. Check spark.ui.enabled and spark.ui.port",
         ),
-        (_refuse(502, "it redirects"), 5, "the Spark UI did not answer as expected: it redirects"),
+        *(
+            (_refuse(status, "\x1b[31mno"), 5, f"pod pi-0-driver answers with status {status}. Check spark.ui.port and")
+            for status in (302, 401, 403, 404, 502)
+        ),
+        (UiProblem("\x1b[31mhostile\x1b]0;title\x07"), 5, "could not read what Spark did: hostile"),
+        (RuntimeError("bug\x1b[31m"), 1, "unexpected RuntimeError: bug"),
     ],
 )
 async def test_refusal_is_logged_once_and_ends_the_samples(refusal: Exception, samples: int, cause: str) -> None:
@@ -158,7 +166,26 @@ async def test_refusal_is_logged_once_and_ends_the_samples(refusal: Exception, s
     assert level == logging.WARNING
     assert line.startswith("SparkApplication jobs/pi: could not read what Spark did: ")
     assert cause in line
+    assert line.isprintable()
     assert [metrics for metrics, _ in task.noted] == [None]
+
+
+async def test_long_answers_are_read_outside_of_the_event_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+    client, threads = Client(), list[threading.Thread]()
+    client.answers |= {"jobs": [JOB] * 501, "allexecutors": [{}] * 501, "stages": [STAGE] * 501}
+
+    def note(read: Callable[..., Any], *arguments: Any) -> Any:
+        threads.append(threading.current_thread())
+        return read(*arguments)
+
+    for name in ("read_jobs", "read_executors", "read_stages"):
+        monkeypatch.setattr(ui_answers, name, partial(note, getattr(ui_answers, name)))
+    interface = SparkInterface(cast("KubeClient", client), REFERENCE, "spark-1", build_stored("pi", "u1", "5"))
+    metrics = await interface.read(None)
+
+    assert metrics.tasks == Counts(501, 4 * 501)
+    assert len(threads) == 3
+    assert threading.current_thread() not in threads
 
 
 async def test_disabled_interface_is_not_read() -> None:
@@ -169,7 +196,7 @@ async def test_disabled_interface_is_not_read() -> None:
     assert task.noted == [(None, "spark.ui.enabled is false. Enable it")]
 
 
-@pytest.mark.parametrize("port", ["4050", "nonsense", "0", "99999"])
+@pytest.mark.parametrize("port", ["4050", "nonsense", "0", "99999", "4" * 5000])
 async def test_configured_port_is_read(port: str) -> None:
     client = Client()
     task = await run(client, 20, {"spark.ui.port": port})
