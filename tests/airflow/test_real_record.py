@@ -3,6 +3,7 @@
 import json
 import sqlite3
 from contextlib import closing
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -50,7 +51,11 @@ async def test_record_is_live_while_the_task_is_deferred_and_final_at_its_end(cl
         assert (live["live"], len(live["executors"])) == (True, 2)
         await run.until(lambda: run.has_noted_end("pi"))
         cluster.play(end)
+        history = cluster.application("pi")["status"]["stateTransitionHistory"].values()
         assert await run.wait_for_end() == {"pi": "success"}
     final = read_record(database)
     VALIDATOR.validate(final)
     assert (final["live"], final["verdict"]["outcome"]) == (False, "Succeeded")
+    recorded = [(state["state"], datetime.fromisoformat(state["begin"])) for state in final["attempts"][0]["states"]]
+    entries = [(one["currentStateSummary"], datetime.fromisoformat(one["lastTransitionTime"])) for one in history]
+    assert recorded == [(state, time.replace(microsecond=time.microsecond // 1000 * 1000)) for state, time in entries]

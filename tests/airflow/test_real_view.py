@@ -14,6 +14,7 @@ from urllib.parse import quote
 import pytest
 import yaml
 
+from airflow_provider_spark_operator.airflow_version import INSTALLED, parse_version
 from airflow_provider_spark_operator.testing.applications import Application
 from demo.airflow_environment import build_airflow_environment
 from demo.processes import Components
@@ -104,6 +105,18 @@ async def check_tab(view: View) -> None:
     assert await view.page.evaluate(f"{COLOURS}.color") == "rgb(28, 36, 48)"
 
 
+async def check_tab_of_other_task(view: View) -> None:
+    links = "[...document.querySelectorAll('a[href*=\"/tasks/{}\"]')]"
+    tab = f"{links}.some((one) => one.innerText === 'Spark')"
+    await view.page.resize(1400, 900)  # a narrow page shows icons only
+    await view.open("dags/shown/runs/RUN/tasks/load/plugin/spark")
+    await view.page.wait_for(tab.format("load"))
+    # The page knows the plugins now. So it shows the tab at the same time as the others, or never.
+    await view.page.wait_for(f"{links.format('other')}.map((one) => one.click()).length")
+    await view.page.wait_for(f"{links.format('other')}.some((one) => one.innerText === 'Details')")
+    assert await view.page.evaluate(tab.format("other")) is (parse_version(INSTALLED) < (3, 4))
+
+
 async def check_dark_tab(view: View) -> None:
     await view.page.prefer("dark")
     await view.open("dags/shown/runs/RUN/tasks/load/plugin/spark")
@@ -162,7 +175,17 @@ async def check_link(view: View) -> None:
 
 async def test_view_shows_what_a_task_recorded_to_users_who_may_read_it(cluster: Cluster, tmp_path: Path) -> None:
     await check_pages(
-        cluster, tmp_path, (check_tab, check_dark_tab, check_narrow_page, check_sentences, check_runs, check_link)
+        cluster,
+        tmp_path,
+        (
+            check_tab,
+            check_tab_of_other_task,
+            check_dark_tab,
+            check_narrow_page,
+            check_sentences,
+            check_runs,
+            check_link,
+        ),
     )
 
 
