@@ -4,17 +4,21 @@ import asyncio
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import timedelta
+from difflib import SequenceMatcher
 from typing import Annotated, Final
 
 from ...core.convert.document import convert_document
 from ...core.dialects.progress import ExecutorState
 from ...core.kubernetes.json_object import JsonObject, change_texts
 from ...core.kubernetes.manifest import build_manifest
+from ...core.kubernetes.names import ANNOTATION_TTL_AFTER_SUCCESS
 from ...core.kubernetes.pods import get_object, get_text, list_objects
 from ...core.kubernetes.times import format_duration
 from ...core.log.root_cause import explain_cause
 from ...core.log.secret_fields import hide_secrets
+from ...core.parameters.ttl import DEFAULT_TTL_SECONDS, TTL_AFTER_SUCCESS_SECONDS
 from ...core.states.states import RUNNING
+from ...follow.submission.stamp import annotations_of
 from ...kube.client import KubeClient
 from ...kube.connection import ClusterAccess
 from ..base.errors import report_failures
@@ -27,7 +31,7 @@ from ..options.options import Context, DagId, Kubeconfig, Namespace, ReportForma
 from ..options.task_filter import TaskFilter
 from ..output.output import format_value
 from ..output.section_printer import SectionPrinter
-from ..views.application_columns import describe_outcome, format_optional
+from ..views.application_columns import describe_outcome, format_optional, style_cell
 from ..views.description import LOST_EXECUTORS, Description, build_document, read_description
 from .named_applications import run_with_applications
 
@@ -43,6 +47,7 @@ spark-operator compare pi report -o json | jq .differences
 """
 
 _TITLES: Final = ("", "FIRST", "SECOND")
+_DEFAULT_LIVES: Final = {str(1000 * seconds) for seconds in (DEFAULT_TTL_SECONDS, TTL_AFTER_SUCCESS_SECONDS)}
 
 
 def _declare(which: str) -> Parameter:
@@ -77,7 +82,7 @@ def run(
 
 async def _compare(client: KubeClient, names: Sequence[str], output: ReportFormat) -> ExitCode:
     both = await asyncio.gather(*(read_description(client, name) for name in names))
-    differences = list(_find_differences(*_read_specs(*both)))
+    differences = [one for one in _find_differences(*_read_specs(*both)) if not _is_default_life(both, *one[1:])]
     if output is ReportFormat.JSON:
         first, second = map(build_document, both)
         fields = [{"path": path, "first": one, "second": other} for path, one, other in differences]
@@ -93,7 +98,7 @@ def _print(both: list[Description], differences: list[tuple[str, object, object]
     printer.print_pairs([(title, _identify(one)) for title, one in zip(_TITLES[1:], both, strict=True)])
     printer.print_heading("Runs")
     first, second = (_summarize(one) for one in both)
-    printer.print_comparison(_TITLES, [(title, first[title], second[title]) for title in first])
+    printer.print_comparison(_TITLES, [(title, first[title], second[title]) for title in first], style_cell)
     if any(one.timeline.has_lost_executors for one in both):
         printer.print_lines([LOST_EXECUTORS])
     printer.print_heading("Time in each state")
@@ -107,7 +112,7 @@ def _print(both: list[Description], differences: list[tuple[str, object, object]
         )
     printer.print_heading("Fields that differ")
     if differences:
-        rows = [(path, _format(one), _format(other)) for path, one, other in differences]
+        rows = [_build_row(path, _format(one), _format(other)) for path, one, other in differences]
         printer.print_comparison(("PATH", *_TITLES[1:]), rows)
     else:
         printer.print_lines(["none: both run the same specification"])
@@ -192,6 +197,27 @@ def _pair_objects(first: object, second: object) -> list[tuple[object, object]]:
     if not isinstance(first, list) or not isinstance(second, list) or len(first) != len(second):
         return []
     return list(zip(first, second, strict=True)) if all(isinstance(one, Mapping) for one in first + second) else []
+
+
+def _is_default_life(both: Sequence[Description], first: object, second: object) -> bool:
+    """Return whether values are the two default times to live: Airflow shortens the first after a success."""
+    return {str(first), str(second)} == _DEFAULT_LIVES and any(
+        ANNOTATION_TTL_AFTER_SUCCESS in annotations_of(one.snapshot.resource) for one in both
+    )
+
+
+def _build_row(path: str, first: str, second: str) -> tuple[str, str, str]:
+    """Return the row of a field. Of texts with several lines, it has the first line that differs."""
+    one, other = first.splitlines(), second.splitlines()
+    if max(len(one), len(other)) <= 1 or not (one and other):
+        return path, first, second
+    changes = [each for each in SequenceMatcher(None, one, other, autojunk=False).get_opcodes() if each[0] != "equal"]
+    if not changes:  # only the ends of the lines differ
+        return path, first, second
+    count = sum(max(end - start, to - begin) for _, start, end, begin, to in changes)
+    _, start, end, begin, to = changes[0]
+    what = "1 line differs" if count == 1 else f"{count} lines differ"
+    return f"{path}: {what}", "".join(one[start:end][:1]).strip(), "".join(other[begin:to][:1]).strip()
 
 
 def _format(value: object) -> str:

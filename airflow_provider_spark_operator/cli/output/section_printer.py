@@ -71,14 +71,21 @@ class SectionPrinter:
         """
         Table(build_columns(titles, styles), indent=_INDENT, title_style="dim").print(rows)
 
-    def print_comparison(self, titles: Sequence[str], rows: Sequence[tuple[str, str, str]]) -> None:
+    def print_comparison(
+        self, titles: Sequence[str], rows: Sequence[tuple[str, str, str]], style: Callable[[str], str] = lambda _: ""
+    ) -> None:
         """Print a table of names with two values. On a terminal, long values are cut around their first difference.
+
+        Names of rows whose values differ are bold on a terminal.
 
         Args:
             titles: The titles of the columns.
             rows: The name and the values of each row.
+            style: Returns the style of each value on a terminal.
         """
-        name, first, second = build_columns(titles)
+        different = {name for name, first, second in rows if first != second}
+        styles = dict.fromkeys(titles[1:], style) | {titles[0]: lambda name: "bold" if name in different else ""}
+        name, first, second = build_columns(titles, styles)
         columns = [replace(name, is_key=True), first, replace(second, is_shortened=True)]
         Table(columns, indent=_INDENT, title_style="dim").print(self._cut_values(rows))
 

@@ -11,7 +11,7 @@ from ..base.program_name import PROGRAM, get_program_name
 from ..base.streams import paint
 from ..options.declaration import DEFAULT_PANEL, VerbArgument, VerbOption
 from ..options.options import CLUSTER_PANEL
-from .catalogue import Group, Section, Verb
+from .catalogue import VERBS, Group, Section, Verb
 
 _MAX_COLUMNS = 110
 _FEWEST_COLUMNS = 32
@@ -37,6 +37,8 @@ def format_verb(context: click.Context, examples: str) -> str:
     """Return the help of a verb: description, usage, examples, arguments and options."""
     arguments = [each for each in context.command.params if isinstance(each, VerbArgument)]
     words = [str(each.metavar) if each.required else f"[{each.metavar}]" for each in arguments]
+    name = context.command_path.removeprefix(get_program_name()).strip()
+    is_documented = any(verb.name == name and not verb.is_hidden for verb in VERBS)
     text = textwrap.indent(examples.replace(PROGRAM, get_program_name()), "  ")
     return _format_page(
         context,
@@ -44,6 +46,7 @@ def format_verb(context: click.Context, examples: str) -> str:
         f"{_format_heading('Examples')}\n{text}",
         _format_rows("Arguments", [(str(each.metavar), each.help) for each in arguments]),
         _format_options(context),
+        f"More: docs/reference/command-line.md#{name.replace(' ', '-')}" if is_documented else "",
     )
 
 

@@ -95,15 +95,21 @@ class Parameters:
     repositories: Sequence[str] | str | None = declare(
         checks.REPOSITORIES, Form.LIST, Panel.PROGRAM, "URL,…", "further Maven repositories"
     )
-    driver_cores: int | str | None = declare(integer(1), Form.TEXT, Panel.RESOURCES, "N", "cores of the driver")
+    driver_cores: int | str | None = declare(
+        integer(1), Form.TEXT, Panel.RESOURCES, "N", "cores of the driver (Spark's default: 1)"
+    )
     driver_memory: str | None = declare(
-        checks.MEMORY, Form.TEXT, Panel.RESOURCES, "SIZE", "memory of the driver, for example 4g"
+        checks.MEMORY, Form.TEXT, Panel.RESOURCES, "SIZE", "memory of the driver (Spark's default: 1g)"
     )
-    executor_cores: int | str | None = declare(integer(1), Form.TEXT, Panel.RESOURCES, "N", "cores of each executor")
+    executor_cores: int | str | None = declare(
+        integer(1), Form.TEXT, Panel.RESOURCES, "N", "cores of each executor (Spark's default: 1)"
+    )
     executor_memory: str | None = declare(
-        checks.MEMORY, Form.TEXT, Panel.RESOURCES, "SIZE", "memory of each executor, for example 4g"
+        checks.MEMORY, Form.TEXT, Panel.RESOURCES, "SIZE", "memory of each executor (Spark's default: 1g)"
     )
-    executor_instances: int | str | None = declare(integer(0), Form.TEXT, Panel.RESOURCES, "N", "number of executors")
+    executor_instances: int | str | None = declare(
+        integer(0), Form.TEXT, Panel.RESOURCES, "N", "number of executors (Spark's default: 2)"
+    )
     dynamic_allocation: DynamicAllocation | Mapping[str, object] | bool | str | None = declare(
         checks.ALLOCATION,
         Form.GROUP,

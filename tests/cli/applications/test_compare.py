@@ -137,6 +137,49 @@ def test_names_of_config_maps_are_no_differences_but_their_files_are(
     ]
 
 
+def test_scripts_are_compared_by_lines(
+    scripted_cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    scripted_cluster.script = stay_submitted
+    script = tmp_path / "job.py"
+    for name, texts in (("slow", "import os\nprint(1)\n"), ("fast", "import os\nprint(2)\n")):
+        script.write_text(texts)
+        assert main(["submit", str(script), "--name", name, "--image", "spark:4.3.0"]) == ExitCode.SUCCESS
+    capsys.readouterr()
+    assert main(["compare", "slow", "fast"]) == ExitCode.SUCCESS
+    row = next(line.split() for line in capsys.readouterr().out.splitlines() if "job.py" in line)
+    assert row == ['spec.configMapSpecs[0].data["job.py"]:', "1", "line", "differs", "print(1)", "print(2)"]
+
+
+def test_rows_that_differ_and_outcomes_have_styles(
+    scripted_cluster: Cluster, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    scripted_cluster.script = stay_submitted
+    create_pair(scripted_cluster)
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    assert main(["compare", "slow", "fast"]) == ExitCode.SUCCESS
+    lines = capsys.readouterr().out.splitlines()
+    outcome = next(line for line in lines if "Outcome" in line)
+    assert "\033[1mOutcome\033[0m" in outcome
+    assert "\033[32mSucceeded\033[0m" in outcome
+    assert "\033[31mFailed (application)\033[0m" in outcome
+    assert any(line.startswith("  Attempts ") for line in lines)
+
+
+def test_default_times_to_live_are_no_difference(
+    scripted_cluster: Cluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    scripted_cluster.script = stay_submitted
+    (tmp_path / "pi.yaml").write_text(MANIFEST)
+    for name, options in (("slow", []), ("fast", ["--ttl", "1d"]), ("other", ["--ttl", "2d"])):
+        assert main(["submit", str(tmp_path / "pi.yaml"), "--name", name, *options]) == ExitCode.SUCCESS
+    capsys.readouterr()
+    assert read_json(capsys, "compare", "slow", "fast")["differences"] == []
+    assert [one["path"] for one in read_json(capsys, "compare", "fast", "other")["differences"]] == [
+        "spec.applicationTolerations.ttlAfterStopMillis"
+    ]
+
+
 SECRETS = """
 spec:
   driverArgs: ["--password", "s3cr3t-ONE"]

@@ -31,6 +31,7 @@ def test_help_of_each_verb_is_the_same_as_its_help_option(verb: Verb, capsys: py
     assert capsys.readouterr().out == text
     assert "\n\nUsage\n" in text
     assert "\n\nExamples\n" in text
+    assert verb.is_hidden or text.endswith(f"\n\nMore: docs/reference/command-line.md#{verb.name.replace(' ', '-')}\n")
     assert "None" not in text
     assert all(getattr(parameter, "help", None) for parameter in build_verb(verb).params)
 
