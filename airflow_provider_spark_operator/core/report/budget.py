@@ -139,21 +139,19 @@ def _measure(record: KubernetesObject, budget: Budget) -> Iterator[BudgetUse]:
     totals = pods.get_object(record.get("totals"))
     if budget.max_core_hours is not None:
         roles = pods.get_object(totals.get("requested")).values()
-        used = sum(_get_number(pods.get_object(role).get("coreHours")) for role in roles)
+        used = sum(pods.get_number(pods.get_object(role).get("coreHours")) or 0 for role in roles)
         yield BudgetUse(used, budget.max_core_hours, _CORE_HOURS, _list_excluded(record, _UNCOUNTED))
     cost = pods.get_object(totals.get("cost"))
     if budget.max_cost is not None and cost:
         excluded = _list_excluded(record, (*_UNCOUNTED, *_UNPRICED))
-        yield BudgetUse(_get_number(cost.get("amount")), budget.max_cost, pods.get_text(cost.get("currency")), excluded)
+        yield BudgetUse(
+            pods.get_number(cost.get("amount")) or 0, budget.max_cost, pods.get_text(cost.get("currency")), excluded
+        )
 
 
 def _list_excluded(record: KubernetesObject, names: tuple[str, ...]) -> tuple[str, ...]:
     missing = pods.list_objects(record.get("missing"))
     return tuple(f"{each['what']}: {each.get('why')}" for each in missing if each.get("what") in names)
-
-
-def _get_number(value: object) -> float:
-    return float(value) if isinstance(value, int | float) else 0.0
 
 
 def _format(amount: float) -> str:

@@ -36,7 +36,6 @@ GROUPS: Final = {"dag": ("dag",), "task": ("dag", "task"), "team": ("team",)}
 """The members of the rows that are summed together, by the name of the grouping."""
 SEVERAL: Final = "several"
 _LONGEST: Final = 256
-_LARGEST: Final = 10**12
 _MAX_GAPS: Final = 20
 
 
@@ -68,7 +67,7 @@ def build_row(record: Mapping[str, object]) -> JsonObject:
     ]
     return {
         **{name: cut_text(pods.get_text(text), _LONGEST) or None for name, text in texts.items()},
-        **{name: _read_number(number) for name, number in zip(NUMBERS, numbers, strict=True)},
+        **{name: pods.get_number(number) for name, number in zip(NUMBERS, numbers, strict=True)},
         "currency": cut_text(pods.get_text(cost.get("currency")), 8) or None,
         "incomplete": _order({name for gap in missing for name in _AFFECTED.get(gap["what"], ())}),
         "missing": missing,
@@ -120,12 +119,6 @@ def _build_earlier_row(earlier: Mapping[str, object], application: JsonObject) -
 
 def _miss(what: str, why: str) -> JsonObject:
     return {"what": what, "why": why}
-
-
-def _read_number(value: object) -> float | None:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return None
-    return value if 0 <= value <= _LARGEST else None
 
 
 def sum_up(rows: Iterable[JsonObject]) -> JsonObject:
