@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Annotated, Final
 
+from rich.columns import Columns
 from rich.text import Text
 
 from ...core.kubernetes.json_object import JsonObject
@@ -218,9 +219,10 @@ class _Chart:
             (self._full * (last - first), _STYLES[bar.tone]),
         )
 
-    def build_legend(self, tones: Iterable[Tone]) -> Text:
-        """Return the line that says what the colours mean."""
-        return Text("   ").join(Text.assemble((self._full, _STYLES[tone]), (f" {tone.label}", "dim")) for tone in tones)
+    def build_legend(self, tones: Iterable[Tone]) -> Columns:
+        """Return what the colours mean. An entry stays on one line."""
+        entries = (Text.assemble((self._full, _STYLES[tone]), (f" {tone.label}", "dim")) for tone in tones)
+        return Columns(entries, padding=(0, 3))
 
     def _find_column(self, time: datetime) -> int:
         share = (time - self._begin) / self._span

@@ -9,7 +9,7 @@ from typing import Final
 from ...core.dialects.progress import Phase, is_driver_refused
 from ...core.kubernetes.json_object import JsonObject
 from ...core.kubernetes.times import format_duration
-from ...core.report.summary import ApplicationSummary, summarize
+from ...core.report.summary import ApplicationSummary, has_ended, summarize
 from ...core.states.reasons import OUT_OF_MEMORY
 from ...core.verdict.verdict import Outcome
 from ..base.styles import style_state
@@ -93,7 +93,7 @@ _COLUMNS: Final[tuple[Column[ApplicationSummary], ...]] = (
     Column("STATE", describe_state, 16, is_shortened=True, replaced_by="OUTCOME", style=style_cell),
     Column("OUTCOME", _describe_cause, 9, style=style_cell),
     Column("ATTEMPTS", lambda summary: str(summary.attempts), drop_rank=3),
-    Column("EXECUTORS", lambda summary: str(summary.executors), drop_rank=2),
+    Column("EXECUTORS", lambda summary: _count_executors(summary), drop_rank=2),
     Column("AGE", lambda summary: format_optional(summary.age), 6),
     Column("DURATION", lambda summary: format_optional(summary.duration), 6, drop_rank=1),
     Column("TASK", lambda summary: str(summary.task or "")),
@@ -104,6 +104,11 @@ _COLUMNS: Final[tuple[Column[ApplicationSummary], ...]] = (
     Column("RUN", lambda summary: summary.task.run_id if summary.task else "", is_wide=True),
     Column("API VERSION", lambda summary: summary.api_version, is_wide=True),
 )
+
+
+def _count_executors(summary: ApplicationSummary) -> str:
+    """Return `2/3`; empty after the end unless executors still run. Spark deletes the others, so 0 would mislead."""
+    return str(summary.executors) if summary.executors.running or not has_ended(summary.progress) else ""
 
 
 def _get_driver(summary: ApplicationSummary) -> str:

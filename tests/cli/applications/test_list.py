@@ -56,7 +56,7 @@ def test_list_shows_state_outcome_executors_and_task(
     rows = read_rows(captured.out)
     assert rows["NAME"] == ["STATE", "OUTCOME", "ATTEMPTS", "EXECUTORS", "AGE", "DURATION", "TASK"]
     assert list(rows)[1:] == ["bad", "good", "idle", "live"]
-    assert rows["bad"][:2] == ["TerminatedWithoutReleaseResources", "Failed (application)"]
+    assert rows["bad"][:4] == ["TerminatedWithoutReleaseResources", "Failed (application)", "1", "-"]
     assert rows["bad"][-1] == "sales/load"
     assert rows["good"][:3] == ["ResourceReleased", "Succeeded", "1"]
     assert rows["live"][:4] == ["RunningHealthy", "-", "1", "2/2"]

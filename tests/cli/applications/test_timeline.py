@@ -1,6 +1,7 @@
 """`spark-operator timeline` on a terminal."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -17,10 +18,15 @@ def test_bars_are_visible_on_light_and_dark_terminals(
     assert main(["wait", "pi"]) == ExitCode.SUCCESS
     capsys.readouterr()
     monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "40")
     assert main(["timeline", "pi"]) == ExitCode.SUCCESS
     shown = capsys.readouterr().out
     assert "\x1b[" in shown
     assert not any(code in shown for code in ("\x1b[37m", "\x1b[97m", "\x1b[30m"))
+    plain = [re.sub("\x1b.*?m", "", line).rstrip() for line in shown.splitlines()]
+    legend = [line for line in plain if line.startswith("█ ")]
+    assert len(legend) > 1
+    assert not any(line.endswith("█") for line in legend), "an entry of the legend is on one line"
 
 
 def test_record_with_prices_contains_the_cost(
