@@ -1,5 +1,6 @@
 """The record of a run as an XCom of its task: live and final, deferred and on a worker."""
 
+import asyncio
 import json
 import logging
 from collections import Counter
@@ -7,6 +8,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
+from threading import Event
 from typing import Any, cast
 
 import aiohttp
@@ -17,6 +19,7 @@ from airflow.sdk.execution_time.comms import SetXCom
 
 from airflow_provider_spark_operator.core.spark_metrics.advice import MAX_RUNS
 from airflow_provider_spark_operator.exceptions import SparkApplicationDeleted, SparkApplicationFailed
+from airflow_provider_spark_operator.follow.recording import recorder
 from airflow_provider_spark_operator.operators.run_record import store_final_record
 from airflow_provider_spark_operator.testing.applications import Application
 from airflow_provider_spark_operator.triggers.run_record import XCOM_KEY
@@ -27,6 +30,8 @@ from tests.core.spark_metrics.test_event_log import LOG
 from tests.operators.tasks import operator
 from tests.task import TaskInstance, build_context, call_when_logged, defer, fire, reload, run
 
+DEADLINE = 60
+
 
 class Supervisor:
     """The connection of a task or a triggerer to Airflow, as far as XComs need it."""
@@ -34,12 +39,21 @@ class Supervisor:
     def __init__(self) -> None:
         self.stored: list[SetXCom] = []
         self.problem: Exception | None = None
+        self.has_record = Event()
 
     def send(self, message: Any) -> None:
         if self.problem is not None:
             raise self.problem
         if isinstance(message, SetXCom):
             self.stored.append(message)
+        if getattr(message, "key", None) == XCOM_KEY:
+            self.has_record.set()
+
+    async def succeed_when_recorded(self, application: Application) -> None:
+        """Succeed after a record is stored: the record of a run that ends before is abandoned."""
+        application.start(executors=2)
+        assert await asyncio.to_thread(self.has_record.wait, DEADLINE)
+        application.succeed()
 
     @property
     def records(self) -> list[dict[str, Any]]:
@@ -73,6 +87,7 @@ def read_final(task_instance: TaskInstance) -> dict[str, Any]:
 
 
 def test_live_and_final_records_of_a_success(cluster: Cluster, deferrable: bool, supervisor: Supervisor) -> None:
+    cluster.script = supervisor.succeed_when_recorded
     task_instance = TaskInstance()
     run(operator(deferrable), task_instance)
     (first, *_) = supervisor.records
@@ -151,6 +166,7 @@ def test_custom_xcom_backend_stores_the_live_record(
             return f"bucket://{where['task_id']}/{key}"
 
     monkeypatch.setattr("airflow.sdk.execution_time.xcom.XCom", Bucket)
+    cluster.script = supervisor.succeed_when_recorded
     run(operator(), TaskInstance())
     VALIDATOR.validate(json.loads(bucket[f"run/{XCOM_KEY}"]))
     assert {each.value for each in supervisor.stored if each.key == XCOM_KEY} == {f"bucket://run/{XCOM_KEY}"}
@@ -166,7 +182,9 @@ def test_failing_store_warns_once_and_the_task_succeeds(
             super().xcom_push(key, value)
 
     supervisor.problem = OSError("no space")
-    with caplog.at_level(logging.INFO):
+    cluster.script = supervisor.succeed_when_recorded
+    failed = call_when_logged("could not store the record", supervisor.has_record.set, recorder.logger)
+    with caplog.at_level(logging.INFO), failed:
         assert run(operator(deferrable), Failing()) == "pi"
     assert "could not store the record of SparkApplication jobs/pi while it runs: no space" in caplog.text
     warnings = [each.getMessage() for each in caplog.records if each.levelno >= logging.WARNING]
@@ -176,6 +194,7 @@ def test_failing_store_warns_once_and_the_task_succeeds(
 
 
 def test_mapped_task_is_recorded_with_its_index(cluster: Cluster, supervisor: Supervisor) -> None:
+    cluster.script = supervisor.succeed_when_recorded
     task_instance = TaskInstance()
     task_instance.map_index = 3
     run(operator(), task_instance)
