@@ -3,13 +3,16 @@
 import asyncio
 import os
 from collections.abc import Callable, Coroutine
+from datetime import datetime
 from typing import Any, TypeAlias
 
 from ...core.dialects.dialect import find_dialect
+from ...core.dialects.progress import Phase
 from ...core.kubernetes.json_object import JsonObject
 from ...core.kubernetes.names import LABEL_ROLE, ROLE_EXECUTOR
+from ...core.kubernetes.times import format_duration
 from ...core.report.executors import get_executor_number, select_executors
-from ...core.report.summary import read_task
+from ...core.report.summary import read_task, summarize
 from ...follow.access.find import find_application, list_served_kinds
 from ...kube.client import KubeClient
 from ...kube.connection import ClusterAccess, open_client
@@ -27,6 +30,17 @@ def _read_name(item: JsonObject) -> str:
     return str(item["metadata"]["name"])
 
 
+def _describe_application(item: JsonObject, now: datetime) -> str:
+    summary = summarize(item, now, ())
+    is_ended = summary.progress.phase is Phase.ENDED
+    words = [
+        str(summary.verdict.outcome) if is_ended else summary.state,
+        format_duration(summary.duration) if is_ended and summary.duration is not None else "",
+        f"{format_duration(summary.age)} ago" if summary.age is not None else "",
+    ]
+    return f"{summary.name}\t{', '.join(filter(None, words))}"
+
+
 def list_contexts(options: Options) -> list[str]:
     """Return the names of the contexts in the kubeconfig of the options."""
     usual = os.path.expanduser("~/.kube/config")  # noqa: PTH111 - Path raises without a home
@@ -41,8 +55,13 @@ def list_namespaces(options: Options) -> list[str]:
 
 
 def list_applications(options: Options) -> list[str]:
-    """Return the names of the applications of all API groups in the namespace of the options."""
-    return _ask(options, _list_applications)
+    """Return the names of the applications of all API groups in the namespace of the options.
+
+    A tab separates each name from its description, for example `Failed, 35s, 6m ago`.
+    """
+    return _ask(
+        options, lambda client: _list_applications(client, lambda item: _describe_application(item, client.get_time()))
+    )
 
 
 def list_clusters(options: Options) -> list[str]:

@@ -10,6 +10,7 @@ from types import UnionType
 from typing import Any, Final, TypeAlias, get_args, get_origin
 
 import click
+from click.shell_completion import CompletionItem
 
 from ..base.usage_errors import enumerate_words
 
@@ -17,7 +18,9 @@ DEFAULT_PANEL: Final = "Options"
 _FILE_NAMES: Final = re.compile(r"FILE|DIR|APP\.yaml|ARGUMENT")
 
 Complete: TypeAlias = Callable[[click.Context, str], Iterable[str]]
-"""Returns the words for an incomplete word. Words that do not begin with the incomplete word are left out."""
+"""Returns the words for an incomplete word. Words that do not begin with the incomplete word are left out.
+
+A tab separates a word from its description."""
 
 
 class VerbOption(click.Option):
@@ -128,7 +131,12 @@ class Parameter:
         else:
             words = kind if isinstance(kind, type) and issubclass(kind, StrEnum) else ()
         given = context.params.get(str(parameter.name)) if get_origin(kind) is list else None
-        return [str(word) for word in words if word.startswith(incomplete) and word not in (given or ())]
+        pairs = [str(word).partition("\t") for word in words]
+        return [
+            CompletionItem(value, help=meaning)
+            for value, _, meaning in pairs
+            if value.startswith(incomplete) and value not in (given or ())
+        ]
 
 
 def _read_word(text: str, words: type[StrEnum]) -> StrEnum:

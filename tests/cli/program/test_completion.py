@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -14,7 +15,7 @@ from airflow_provider_spark_operator.cli.base.exit_codes import ExitCode
 from airflow_provider_spark_operator.cli.options.state_words import list_state_words
 from airflow_provider_spark_operator.cli.program import kubectl_completion
 from airflow_provider_spark_operator.core.dialects.progress import Phase
-from tests.cluster import Cluster, run_on, stay_submitted
+from tests.cluster import Cluster, fail, run_on, stay_submitted
 from tests.kube.scripted_api import build_kubeconfig
 
 VERSIONS = ("sparkVersion", "scalaVersion", "jdkVersion")
@@ -130,6 +131,18 @@ def test_applications_of_both_api_groups_are_completed(
     for name in ("old-one", "old-two", "other"):
         kubeflow_cluster.create(name)
     assert complete(capsys, verb, "old") == ["old-one", "old-two"]
+
+
+def test_names_of_applications_are_described(scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
+    scripted_cluster.script = fail
+    scripted_cluster.create("old")
+    scripted_cluster.wait_for_end()
+    scripted_cluster.script = stay_submitted
+    scripted_cluster.create("new")
+    assert main(["complete", "--", "describe", ""]) == ExitCode.SUCCESS
+    lines = capsys.readouterr().out
+    assert re.search(r"^old\tFailed, [\dm]+s, [\dm]+s ago$", lines, re.MULTILINE)
+    assert re.search(r"^new\tSubmitted, [\dm]+s ago$", lines, re.MULTILINE)
 
 
 def test_name_that_is_already_on_the_command_line_is_not_completed_again(
