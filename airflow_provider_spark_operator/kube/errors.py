@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 # The verb in the message of a failed discovery request. Such a request has no namespace.
 DISCOVER = "discover"
@@ -103,6 +103,13 @@ class Forbidden(KubeError):
         return f'grant the verb "{self.verb}" on {self.resource} {self.place}'
 
 
+# The kinds that users name, by their plural, with the command that lists them.
+_LISTED: Final = {
+    "sparkapplications": ("SparkApplication", "spark-operator list"),
+    "sparkclusters": ("SparkCluster", "spark-operator cluster list"),
+}
+
+
 class NotFound(KubeError):
     """404: the object, the namespace or the kind does not exist.
 
@@ -111,6 +118,13 @@ class NotFound(KubeError):
     """
 
     similar_name: str = ""
+
+    def __str__(self) -> str:
+        kind, command = _LISTED.get(self.resource.partition(".")[0], ("", ""))
+        if not kind or self.verb != "get" or not self.message.endswith(f'"{self.name}" not found'):
+            return super().__str__()
+        advice = f"; {self.advice}" if self.advice else f": `{command} -n {self.namespace}` shows others"
+        return f"{kind} {self.name} not found {self.place}{advice}"
 
     @property
     def advice(self) -> str:

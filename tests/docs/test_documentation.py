@@ -75,7 +75,7 @@ LISTED = [verb for verb in VERBS if not verb.is_hidden]
 # The section about `diff` refers to the options of `submit`, except these.
 NOT_OF_DIFF = {
     *("-o", "--output", "--dry-run", "--replace"),
-    *("--wait", "--follow", "-f", "--verbose", "--timeout", "--max-core-hours"),
+    *("--wait", "--follow", "-f", "--verbose", "-q", "--quiet", "--timeout", "--max-core-hours"),
 }
 
 

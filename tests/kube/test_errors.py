@@ -78,6 +78,36 @@ def test_missing_object_has_no_advice() -> None:
     assert str(missing) == 'could not get pods a in namespace jobs: pods "a" not found'
 
 
+@pytest.mark.parametrize(
+    ("kind", "verb", "sentence"),
+    [
+        (
+            "applications",
+            "get",
+            "SparkApplication a not found in namespace jobs: `spark-operator list -n jobs` shows others",
+        ),
+        (
+            "clusters",
+            "get",
+            "SparkCluster a not found in namespace jobs: `spark-operator cluster list -n jobs` shows others",
+        ),
+        (
+            "applications",
+            "patch",
+            "could not patch sparkapplications.spark.apache.org a in namespace jobs: "
+            'sparkapplications.spark.apache.org "a" not found',
+        ),
+    ],
+)
+def test_missing_resource_of_spark_is_named_as_users_name_it(kind: str, verb: str, sentence: str) -> None:
+    resource = f"spark{kind}.spark.apache.org"
+    missing = build_error(404, "NotFound", f'{resource} "a" not found', verb=verb, name="a", resource=resource)
+    assert str(missing) == sentence
+    if isinstance(missing, errors.NotFound) and verb == "get":
+        missing.similar_name = "b"
+        assert str(missing).endswith(" a not found in namespace jobs; did you mean b?")
+
+
 def test_message_of_several_lines_becomes_one() -> None:
     assert "\n" not in str(build_error(422, "Invalid", "spec:\n  * a\n  * b"))
 

@@ -152,7 +152,7 @@ def run_with_applications(
     """
     if bool(names) is any(wanted) or len(names) not in (0, len(wanted)):
         what = "the name of an application" if len(wanted) == 1 else f"the names of {len(wanted)} applications"
-        raise CommandError(f"give either {what}, or --dag, --task and --run", ExitCode.INVALID)
+        raise CommandError(f"give either {what}, or at least one of --dag, --task and --run", ExitCode.INVALID)
 
     async def find_and_work(client: KubeClient) -> ExitCode:
         refusals: list[Forbidden] = []

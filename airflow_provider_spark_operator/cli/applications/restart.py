@@ -10,6 +10,7 @@ from ...core.dialects.dialect import dialect_of
 from ...core.kubernetes.json_object import JsonObject
 from ...core.kubernetes.kubernetes_names import is_object_name
 from ...core.kubernetes.manifest import build_manifest
+from ...core.kubernetes.names import ANNOTATION_STOPPED_POLICY
 from ...core.kubernetes.pods import get_object, get_text
 from ...follow.access.find import find_application
 from ...follow.access.reference import ApplicationReference
@@ -117,6 +118,7 @@ async def _restart(
     reference = ApplicationReference.of(resource, kind)
     body = prepare_document(client, _change(build_manifest(resource), change), None, None)
     await check_replacement(client, reference, resource, body, "restart")
+    _report_policy(reference, resource, body)
     if action.is_dry:
         warn_about(reference, body, body)
         return print_accepted(body, action.output, "restarted")
@@ -125,6 +127,15 @@ async def _restart(
         resume = format_command("resume", created.name, created.namespace)
         print_note(f"{created} is still suspended. To start it, run {resume}")
     return await report_submission(client, created, "restarted", action.output, action.waiting)
+
+
+def _report_policy(reference: ApplicationReference, resource: JsonObject, body: JsonObject) -> None:
+    """Print that the new application is not restarted after a failure, because `stop` has changed the old one."""
+    replaced = get_object(resource["metadata"].get("annotations")).get(ANNOTATION_STOPPED_POLICY)
+    if replaced and dialect_of(body.get("apiVersion")).read_restart_config(body).get("restartPolicy") == "Never":
+        option = f"--set spec.applicationTolerations.restartConfig.restartPolicy={replaced}"
+        changed = f"`stop` has set the restart policy of {reference} to Never; it was {replaced}"
+        print_note(f"{changed}. To restore it, add {option}")
 
 
 def _change(manifest: JsonObject, change: Callable[[JsonObject], JsonObject]) -> JsonObject:

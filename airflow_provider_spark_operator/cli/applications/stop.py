@@ -8,7 +8,7 @@ from typing import Annotated
 from ...core.dialects.dialect import dialect_of, read_progress
 from ...core.dialects.progress import Phase
 from ...core.kubernetes.json_object import JsonObject
-from ...core.kubernetes.names import ANNOTATION_STOP
+from ...core.kubernetes.names import ANNOTATION_STOP, ANNOTATION_STOPPED_POLICY
 from ...core.kubernetes.pods import get_uid, shows_annotation
 from ...core.kubernetes.times import format_duration
 from ...follow.access.errors import DeletionStuck
@@ -79,7 +79,8 @@ async def _stop(client: KubeClient, name: str, limit: timedelta, deletion_limit:
             return await _delete(client, reference, deletion_limit, code)
     elif policy != "Never":
         never = {"restartConfig": {"restartPolicy": "Never"}}
-        await amend(client, reference, {"spec": {"applicationTolerations": never}})
+        noted = {"annotations": {ANNOTATION_STOPPED_POLICY: policy}}
+        await amend(client, reference, {"metadata": noted, "spec": {"applicationTolerations": never}})
         print_note(f"the restart policy of {reference} is now Never; it was {policy}")
     code = await _await_end(client, reference, limit)
     return await _delete(client, reference, deletion_limit, code) if code is ExitCode.TIMED_OUT else code

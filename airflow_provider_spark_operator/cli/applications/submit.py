@@ -41,7 +41,7 @@ from ..submission.submission_source import (
     upload_nothing,
     write_object,
 )
-from ..views.application_end import MaxCoreHours, Timeout, Verbose, Wait, read_wait
+from ..views.application_end import MaxCoreHours, Quiet, Timeout, Verbose, Wait, read_wait
 from .named_applications import print_accepted, report_submission
 from .replacement import check_replacement, replace_application
 
@@ -49,14 +49,17 @@ EXAMPLES = """
 # Submit a manifest
 spark-operator submit pi.yaml
 
+# On a local cluster, a script needs only an image
+spark-operator submit report.py --image spark:4.3.0
+
 # Submit a script with its arguments, print the driver's log, and exit with the code of its outcome
-spark-operator submit report.py --image spark:4.3.0 --follow -- --day 2026-01-31
+spark-operator submit report.py --image spark:4.3.0 --service-account spark --follow -- --day 2026-01-31
 
 # Write the arguments without -- if none of them begins with a hyphen
-spark-operator submit report.py 2026-01-31 eu --image spark:4.3.0
+spark-operator submit report.py 2026-01-31 eu --image spark:4.3.0 --service-account spark
 
 # Submit a script, and get the name of the application in a shell script
-name=$(spark-operator submit report.py --image spark:4.3.0 -o name)
+name=$(spark-operator submit report.py --image spark:4.3.0 --service-account spark -o name)
 
 # Submit a manifest under another name and with other values
 spark-operator submit pi.yaml --name pi-large --executor-instances 10 --conf spark.ui.port=4050
@@ -93,6 +96,7 @@ def run(
         bool, Parameter("-f --follow", "wait until the application ends, and print the driver's log")
     ] = False,
     verbose: Verbose = False,
+    quiet: Quiet = False,
     timeout: Timeout = None,
     max_core_hours: MaxCoreHours = None,
     output: ResultOutput = ResultFormat.TEXT,
@@ -116,7 +120,13 @@ def run(
     pod is deleted, and its log with it; --keep-driver keeps it.
     """
     waiting = read_wait(
-        wait=wait, follow=follow, verbose=verbose, timeout=timeout, dry_run=dry_run, max_core_hours=max_core_hours
+        wait=wait,
+        follow=follow,
+        verbose=verbose,
+        quiet=quiet,
+        timeout=timeout,
+        dry_run=dry_run,
+        max_core_hours=max_core_hours,
     )
     show_warnings()
     values = read_parameter_values(parameters)

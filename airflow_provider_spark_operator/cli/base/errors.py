@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Iterable, Sequence
+from contextvars import ContextVar
 from typing import TextIO
 
 from ...kube.errors import Forbidden, KubeError
@@ -16,6 +17,14 @@ class CommandError(Exception):
     def __init__(self, message: str, exit_code: ExitCode) -> None:
         super().__init__(message)
         self.exit_code = exit_code
+
+
+_IS_QUIET: ContextVar[bool] = ContextVar("_IS_QUIET", default=False)
+
+
+def hide_notes() -> None:
+    """Print no further notes in this command, for `--quiet`. See `run_command`."""
+    _IS_QUIET.set(True)
 
 
 def print_error(message: str, stream: TextIO | None = None) -> None:
@@ -66,6 +75,8 @@ def print_note(message: str, stream: TextIO | None = None, *, label: str = "", s
         label: The beginning of the message, which has a style on a terminal.
         style: The style of the label, as `paint` names it.
     """
+    if _IS_QUIET.get():
+        return
     stream = stream or sys.stderr
     beginning = paint(escape_controls(label), style, stream)
     _print(f"{get_program_name()}: {beginning}{escape_controls(message)}", stream)

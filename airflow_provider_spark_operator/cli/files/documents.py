@@ -3,6 +3,7 @@
 import ast
 import os
 import re
+import shlex
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -26,6 +27,7 @@ from ...kube.yaml_text import (
 )
 from ..base.errors import CommandError
 from ..base.exit_codes import ExitCode
+from ..base.program_name import get_program_name
 
 STANDARD_INPUT = "-"
 LARGEST_INPUT = 16 * 1024 * 1024
@@ -79,8 +81,7 @@ def read_text(path: str) -> str:
     try:
         content = _read_bytes(path)
     except OSError as error:
-        reason = error.strerror or str(error)
-        raise DocumentError(source, f"cannot be read: {reason[:1].lower()}{reason[1:]}") from None
+        raise _build_read_error(path, error) from None
     if len(content) > LARGEST_INPUT:
         raise DocumentError(source, f"cannot be read: larger than {LARGEST_INPUT >> 20} MiB; split it up")
     try:
@@ -88,6 +89,25 @@ def read_text(path: str) -> str:
     except UnicodeDecodeError as error:
         raise DocumentError(source, f"cannot be read: not UTF-8 text (byte {error.start})") from None
     return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def require_file(path: str) -> None:
+    """Check that a program can be read.
+
+    Raises:
+        DocumentError: It does not exist, or cannot be read.
+    """
+    try:
+        Path(path).open("rb").close()
+    except OSError as error:
+        raise _build_read_error(path, error) from None
+
+
+def _build_read_error(path: str, error: OSError) -> DocumentError:
+    reason = error.strerror or str(error)
+    if "://" in path:
+        reason = "only a program (.py or .jar) can be a URL. Download the file, and name its path"
+    return DocumentError(describe_source(path), f"cannot be read: {reason[:1].lower()}{reason[1:]}")
 
 
 def _read_bytes(path: str) -> bytes:
@@ -113,6 +133,9 @@ def read_documents(path: str, duplicates: list[DocumentError] | None = None) -> 
         DocumentError: The file cannot be read (see `read_text`), is not YAML, or contains no document.
     """
     source = describe_source(path)
+    if path.endswith((".py", ".jar")) and Path(path).is_file():
+        command = f"`{get_program_name()} submit {shlex.quote(path)} --dry-run`"
+        raise DocumentError(source, f"is a program, not a manifest. To see its manifest, run {command}")
     text = read_text(path)
     found = False
     repeated: list[DuplicateKey] = []

@@ -1,6 +1,7 @@
 """Read or compose the application of `local run`: from a manifest, or from a Python script of this machine."""
 
 import re
+import shlex
 from collections.abc import Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -12,6 +13,7 @@ from ...core.compose.document import new_application, override_metadata
 from ...core.driver.configuration.uris import build_file_uri, is_local
 from ...core.kubernetes.json_object import JsonObject
 from ...core.kubernetes.problems import filter_errors, filter_warnings
+from ...core.parameters.parameter_checks import is_python_package
 from ...core.parameters.parameters import Parameters
 from ...core.spark.spark_conf import DYNAMIC_ALLOCATION_KEY
 from ...core.validation.application import validate_application
@@ -19,7 +21,8 @@ from ...local.cluster import WORKLOAD_SERVICE_ACCOUNT
 from ...local.software import SparkMissing, find_spark
 from ..base.errors import CommandError, print_note
 from ..base.exit_codes import ExitCode
-from ..files.documents import read_application_file
+from ..files.documents import read_application_file, require_file
+from ..submission.submission_source import name_options
 
 _SCRIPT = ".py"
 _DRIVER_CONTAINER: Final = "spark-kubernetes-driver"
@@ -42,18 +45,23 @@ def compose_local_application(file: str, arguments: Sequence[str], values: Mappi
         CommandError: The file cannot be read, the application is not valid, or Spark is not installed.
         InvalidResource: A parameter is not valid.
     """
+    for package in filter(is_python_package, values.get("packages", ())):
+        advice = f"For a Python package, run `pip install {shlex.quote(package)}`"
+        raise CommandError(f"--packages: {package!r} is not a package of Maven. {advice}", ExitCode.INVALID)
     located = dict(values)
     if "py_files" in values:
         located["py_files"] = [_locate_module(path) if is_local(path) else path for path in values["py_files"]]
     if file.endswith(_SCRIPT):
-        document = _compose_script(file, arguments, located)
+        with name_options():
+            document = _compose_script(file, arguments, located)
     elif arguments:
         raise CommandError(
             f"{file}: a manifest takes no arguments: set spec.driverArgs, or run a .py file", ExitCode.INVALID
         )
     else:
         manifest, _ = read_application_file(file)
-        document = apply_parameters(manifest, Parameters(**located))
+        with name_options():
+            document = apply_parameters(manifest, Parameters(**located))
     problems = validate_application(document)
     if errors := filter_errors(problems):
         raise CommandError("\n".join(f"{file}: {problem}" for problem in errors), ExitCode.INVALID)
@@ -64,9 +72,7 @@ def compose_local_application(file: str, arguments: Sequence[str], values: Mappi
 
 def _compose_script(file: str, arguments: Sequence[str], values: Mapping[str, Any]) -> JsonObject:
     script = Path(file)
-    if not script.is_file():
-        problem = "it is not a file" if script.exists() else "it does not exist"
-        raise CommandError(f"{file}: could not read the script: {problem}", ExitCode.INVALID)
+    require_file(file)
     defaults: dict[str, Any] = {
         "py_file": _locate(file),
         "arguments": list(arguments),

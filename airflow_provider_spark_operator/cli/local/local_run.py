@@ -39,7 +39,7 @@ from ..output.log_records import configure_logs
 from ..output.progress_line import show_progress
 from ..output.terminal import Terminal
 from ..submission.parameter_options import add_parameter_options, read_parameter_values
-from ..views.application_end import has_shown_lines, report_conclusion
+from ..views.application_end import Quiet, check_quiet, has_shown_lines, report_conclusion
 from .local_application import compose_local_application
 from .local_images import parse_image_rules
 
@@ -67,6 +67,7 @@ class _Options:
     images: Sequence[ImageRule]
     logs: str | None
     verbose: bool
+    quiet: bool
 
 
 @add_parameter_options(before="namespace", names=_PARAMETERS)
@@ -111,6 +112,7 @@ def run(
     verbose: Annotated[
         bool, Parameter("--verbose", "print the whole log of the driver, with Spark's lines below level WARNING")
     ] = False,
+    quiet: Quiet = False,
     image: ImageRules = None,
     log_format: LogFormatOption = LogFormat.TEXT,
     **parameters: Any,
@@ -123,10 +125,11 @@ def run(
 
     A script runs with the installed Spark, in the current folder, with one executor by default.
     """
+    check_quiet(quiet=quiet, verbose=verbose)
     document = compose_local_application(file, arguments or (), read_parameter_values(parameters))
     limit = parse_duration(timeout) if timeout is not None else None
-    options = _Options(namespace, limit, parse_image_rules(image), logs, verbose)
-    configure_logs(log_format, logging.WARNING)
+    options = _Options(namespace, limit, parse_image_rules(image), logs, verbose, quiet)
+    configure_logs(log_format, logging.CRITICAL if quiet else logging.WARNING)
     return run_until_signal(lambda: _run(document, options), after_sigterm=ExitCode.INTERRUPTED)
 
 
@@ -150,11 +153,12 @@ async def _follow_through(cluster: RunningCluster, document: JsonObject, options
     hub = WatchHub(cluster.client)
     try:
         async with asyncio.timeout(options.limit.total_seconds() if options.limit is not None else None) as limit:
-            conclusion = await _wait(hub, submission.reference, verbose=options.verbose)
+            conclusion = await _wait(hub, submission.reference, options)
         if isinstance(conclusion, str):
             print_error(f"{submission.reference}: {conclusion}")
             return ExitCode.INFRASTRUCTURE_FAILED
-        return report_conclusion(conclusion, is_shown=options.verbose or has_shown_lines(conclusion))
+        is_shown = options.verbose or has_shown_lines(conclusion)
+        return report_conclusion(conclusion, is_shown=is_shown, quiet=options.quiet)
     except TimeoutError:
         if options.limit is None or not limit.expired():
             raise
@@ -180,10 +184,12 @@ def _retain_driver(document: JsonObject) -> JsonObject:
     return {**document, "spec": {**spec, "applicationTolerations": tolerations}}
 
 
-async def _wait(hub: WatchHub, reference: ApplicationReference, *, verbose: bool) -> Conclusion | str:
+async def _wait(hub: WatchHub, reference: ApplicationReference, options: _Options) -> Conclusion | str:
     """Wait until the application ends. Return a sentence if one of its pods cannot be started."""
-    async with show_progress(None if verbose else sys.stderr) as progress:
-        terminal = Terminal(is_local=True, shows_routine=verbose, progress=progress)
+    async with show_progress(None if options.verbose or options.quiet else sys.stderr) as progress:
+        terminal = Terminal(
+            is_local=True, shows_routine=options.verbose, shows_spark=not options.quiet, progress=progress
+        )
         narration = Narration(terminal, DriverLogOptions(), pauses=ATTENDED)
         end = asyncio.create_task(wait_for_end(hub, reference, narration))
         either: set[asyncio.Future[Any]] = {end, terminal.obstacle}

@@ -22,6 +22,7 @@ from .progress_line import ProgressLine
 # A container with this reason starts and ends repeatedly. Spark replaces an executor that does not start.
 _RESTARTED = "CrashLoopBackOff"
 _LOOPBACK = "127.0.0.1"
+_ABOVE_ALL = logging.CRITICAL
 
 
 class Terminal:
@@ -32,6 +33,7 @@ class Terminal:
             started. Such a pod is then shown.
         shows_log: Whether to print the driver's log.
         shows_routine: Whether to print Spark's own lines below level WARNING as well.
+        shows_spark: Whether to print any of Spark's own lines.
         is_local: Whether the driver is a process of this machine. Then the address of the Spark UI is printed, and
             more warnings are routine.
         progress: The line that shows the state. None if there is no such line.
@@ -48,6 +50,7 @@ class Terminal:
         is_shared: bool = False,
         shows_log: bool = True,
         shows_routine: bool = True,
+        shows_spark: bool = True,
         is_local: bool = False,
         progress: ProgressLine | None = None,
         since: datetime | None = None,
@@ -59,7 +62,7 @@ class Terminal:
         self.hidden = 0
         self._is_local = is_local
         self._shows_routine = shows_routine
-        self._filter = SparkLineFilter(logging.WARNING, is_local=is_local)
+        self._filter = SparkLineFilter(logging.WARNING if shows_spark else _ABOVE_ALL, is_local=is_local)
         self._shows_log = shows_log  # becomes False when a write fails
 
     def show_state(self, entry: StateEntry, executors: ExecutorCount | None) -> None:

@@ -4,6 +4,7 @@ import errno
 import sys
 import traceback
 from collections.abc import Sequence
+from contextvars import copy_context
 from pathlib import Path
 
 import click
@@ -21,7 +22,8 @@ from .program import build_program
 def run_command(argv: Sequence[str] | None) -> int:
     """Run one command. See `airflow_provider_spark_operator.cli.main`."""
     prepare_streams()
-    return _finish(_run_and_report(sys.argv[1:] if argv is None else argv))
+    # The context ends with the command: `hide_notes` has no effect on the next one in this process.
+    return _finish(copy_context().run(_run_and_report, sys.argv[1:] if argv is None else argv))
 
 
 def _run(words: Sequence[str]) -> ExitCode:

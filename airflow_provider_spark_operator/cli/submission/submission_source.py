@@ -27,7 +27,7 @@ from ..base.errors import CommandError, print_note
 from ..base.exit_codes import ExitCode
 from ..base.object_names import derive_name
 from ..base.program_name import get_program_name
-from ..files.documents import DocumentError, describe_source, read_documents, split_list
+from ..files.documents import DocumentError, describe_source, read_documents, require_file, split_list
 from ..options.assignment import assign, parse_assignment, read_value_at
 
 
@@ -91,7 +91,7 @@ def compose_request(request: Request, write: WriteObject = write_object) -> Json
         InvalidResource: The manifest or a parameter is not valid.
     """
     try:
-        with _name_options():
+        with name_options():
             document = _compose(request, write)
     except FileUnavailable as error:
         raise CommandError(str(error), ExitCode.INVALID) from None
@@ -139,7 +139,7 @@ def override(document: JsonObject, values: dict[str, Any], assignments: Sequence
     Raises:
         InvalidResource: A parameter is not valid, or a path leads into a value that is not an object or not a list.
     """
-    with _name_options():
+    with name_options():
         document = apply_parameters(document, Parameters(**values))
     return _assign_values(document, assignments)
 
@@ -159,8 +159,8 @@ def _assign_values(document: JsonObject, assignments: Sequence[str]) -> JsonObje
 def _compose(request: Request, write: WriteObject) -> JsonObject:
     values = dict(request.values)
     if _is_program(request.file):
-        if ":/" not in request.file and not Path(request.file).is_file():
-            raise FileUnavailable(f"could not find file {request.file!r} in {Path.cwd()}")
+        if ":/" not in request.file:
+            require_file(request.file)
         name = request.name or _build_name(request.file)
         document = read_document(None, request.api_version, name=name, namespace=None)
         values = _add_program(request.file, values)
@@ -219,7 +219,7 @@ def _build_name(file: str) -> str:
 
 
 @contextmanager
-def _name_options() -> Iterator[None]:
+def name_options() -> Iterator[None]:
     """Name options instead of parameters in the problems of an InvalidResource."""
     try:
         yield

@@ -33,7 +33,7 @@ from ...follow.watching.watch import WatchHub
 from ...kube.backoff import Backoff
 from ...kube.client import KubeClient
 from ..base.ages import check_duration, parse_duration
-from ..base.errors import CommandError, print_error, print_note
+from ..base.errors import CommandError, hide_notes, print_error, print_note
 from ..base.exit_codes import ExitCode
 from ..base.program_name import get_program_name
 from ..options.declaration import Parameter
@@ -52,6 +52,10 @@ Timeout: TypeAlias = Annotated[
 Verbose: TypeAlias = Annotated[
     bool,
     Parameter("--verbose", "with --follow, print the whole log of the driver, with Spark's lines below level WARNING"),
+]
+
+Quiet: TypeAlias = Annotated[
+    bool, Parameter("-q --quiet", "print only the output of the program, and the cause of a failure in one line")
 ]
 
 DeletionTimeout: TypeAlias = Annotated[
@@ -102,6 +106,7 @@ class Wait:
         limit: The time after which to stop waiting. None if there is no limit.
         with_log: Whether to print the driver's log to stdout.
         verbose: Whether to print Spark's own lines below level WARNING as well.
+        quiet: Whether to print only the output of the program, and the cause of a failure.
         since: The time from which states are printed. None for all states.
         afterwards: What happens to the application after the limit, as a sentence.
         max_core_hours: The core-hours after which the application is deleted. None if they are not limited.
@@ -112,6 +117,7 @@ class Wait:
     limit: timedelta | None = None
     with_log: bool = False
     verbose: bool = False
+    quiet: bool = False
     since: datetime | None = None
     afterwards: str = "The application continues"
     max_core_hours: float | None = None
@@ -135,6 +141,7 @@ def read_wait(
     timeout: str | None,
     dry_run: bool,
     max_core_hours: float | None = None,
+    quiet: bool = False,
 ) -> Wait | None:
     """Return how to wait according to the options of a command; None if it does not wait.
 
@@ -149,10 +156,25 @@ def read_wait(
         raise CommandError("--max-core-hours needs --wait or --follow", ExitCode.INVALID)
     if verbose and not follow:
         raise CommandError("--verbose needs --follow", ExitCode.INVALID)
+    if quiet and not (wait or follow):
+        raise CommandError("--quiet needs --wait or --follow", ExitCode.INVALID)
+    check_quiet(quiet=quiet, verbose=verbose)
     limit = parse_duration(timeout) if timeout is not None else None
     if not (wait or follow):
         return None
-    return Wait(limit=limit, with_log=follow, verbose=verbose, max_core_hours=max_core_hours)
+    return Wait(limit=limit, with_log=follow, verbose=verbose, quiet=quiet, max_core_hours=max_core_hours)
+
+
+def check_quiet(*, quiet: bool, verbose: bool) -> None:
+    """Hide the notes of a quiet command.
+
+    Raises:
+        CommandError: The command is also verbose.
+    """
+    if quiet and verbose:
+        raise CommandError("--quiet and --verbose cannot be combined", ExitCode.INVALID)
+    if quiet:
+        hide_notes()
 
 
 async def wait_and_report(client: KubeClient, reference: ApplicationReference, wait: Wait) -> ExitCode:
@@ -223,9 +245,14 @@ async def _follow(
         The end of the wait. None if the executors are ready.
     """
     driver_log = DriverLogOptions(longest=sys.maxsize) if wait.with_log else None
-    async with show_progress(None if wait.verbose else sys.stderr) as progress:
+    async with show_progress(None if wait.verbose or wait.quiet else sys.stderr) as progress:
         terminal = Terminal(
-            is_shared=True, shows_log=wait.with_log, shows_routine=wait.verbose, progress=progress, since=wait.since
+            is_shared=True,
+            shows_log=wait.with_log,
+            shows_routine=wait.verbose,
+            shows_spark=not wait.quiet,
+            progress=progress,
+            since=wait.since,
         )
         narration = Narration(terminal, driver_log, situation, ATTENDED, recorder=recorder)
         try:
@@ -285,7 +312,8 @@ def _report_end(end: Conclusion, wait: Wait) -> ExitCode:
         print_note(f"{end.reference} reached state {end.reached}")
         return ExitCode.SUCCESS
     if not wait.goals or end.verdict.outcome is not Outcome.SUCCEEDED:
-        return report_conclusion(end, is_shown=wait.with_log and (wait.verbose or has_shown_lines(end)))
+        is_shown = wait.with_log and (wait.verbose or has_shown_lines(end))
+        return report_conclusion(end, is_shown=is_shown, quiet=wait.quiet)
     print_error(f"{end.reference} succeeded without reaching {wait.goals}")
     return ExitCode.APPLICATION_FAILED
 
@@ -295,20 +323,21 @@ def has_shown_lines(conclusion: Conclusion) -> bool:
     return any(map(SparkLineFilter(logging.WARNING).shows, conclusion.evidence.log_lines))
 
 
-def report_conclusion(conclusion: Conclusion, *, is_shown: bool = False) -> ExitCode:
+def report_conclusion(conclusion: Conclusion, *, is_shown: bool = False, quiet: bool = False) -> ExitCode:
     """Print the verdict on an application that has ended, and return its exit code.
 
     Args:
         conclusion: How the application ended.
         is_shown: Whether the log of the driver was printed to stdout. If stdout is a terminal, its last lines
             are not printed again.
+        quiet: Whether to print only the cause of a failure.
     """
     verdict = conclusion.verdict
     if verdict.outcome is Outcome.SUCCEEDED:
         print_note("", label=f"{conclusion.reference}: {verdict.sentence}", style="green")
         return ExitCode.SUCCESS
     evidence = conclusion.evidence
-    if is_shown and evidence.log_lines and sys.stdout.isatty():
+    if quiet or (is_shown and evidence.log_lines and sys.stdout.isatty()):
         evidence = replace(evidence, log_lines=(), events=())
     print_error(describe_failure(verdict, evidence))
     if verdict.failure_kind is FailureKind.APPLICATION:

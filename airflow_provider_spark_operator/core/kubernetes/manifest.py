@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from .json_object import JsonObject
-from .names import ANNOTATION_CLAIM, ANNOTATION_LAST_APPLIED, LABEL_TASK
+from .names import ANNOTATION_CLAIM, ANNOTATION_LAST_APPLIED, ANNOTATION_STOPPED_POLICY, LABEL_TASK
 
 _KEPT: Final = ("name", "namespace", "labels", "annotations")
 # The annotations and the label of the task that submitted an application.
@@ -36,4 +36,4 @@ def build_manifest(stored: Mapping[str, Any]) -> JsonObject:
 
 
 def _is_foreign(key: str) -> bool:
-    return key.startswith(_TASK_PREFIX) or key in (ANNOTATION_LAST_APPLIED, ANNOTATION_CLAIM)
+    return key.startswith(_TASK_PREFIX) or key in (ANNOTATION_LAST_APPLIED, ANNOTATION_CLAIM, ANNOTATION_STOPPED_POLICY)

@@ -55,6 +55,9 @@ ANNOTATION_CLAIM = "spark.operator/claimed-by"
 # On a driver pod: the time at which a user asked the program to stop. A downward API volume shows it to the program.
 ANNOTATION_STOP = "spark.operator/stop-requested"
 
+# On an application: the restart policy that `spark-operator stop` has replaced by Never.
+ANNOTATION_STOPPED_POLICY = "spark.operator/restart-policy-before-stop"
+
 # The manifest that `kubectl apply` has applied last.
 ANNOTATION_LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 

@@ -233,6 +233,12 @@ _SCHEDULER: Final[Mapping[str, Check]] = {
 }
 _RESTARTS: Final = {"policy": one_of(*RESTART_POLICIES), "attempts": integer(0), "backoff": _DURATION}
 
+
+def is_python_package(text: str) -> bool:
+    """Return whether a text can be a requirement of pip, and cannot be coordinates of Maven."""
+    return re.fullmatch(r"\w[\w.-]*(\[[\w.,-]*\])?([=<>!~]=?[^:/]*)?", text.strip()) is not None
+
+
 STRING: Final = satisfies(_is_text, "must be a string")
 NON_EMPTY: Final = matches(r"(?s).*\S.*", "must be a string")
 MEMORY: Final = _check_memory
@@ -241,8 +247,11 @@ CLUSTER: Final = name_of("a SparkCluster, or <namespace>/<name>", _is_cluster)
 FILES: Final = instance_of((list, tuple, str), "must be a list")
 REPOSITORIES: Final = each_word(_FOLDER.fullmatch, "must be the URL of a repository")
 PULL_SECRETS: Final = each_word(names.is_object_name, "is not the name of a Secret")
+PYTHON_ADVICE: Final = ". For a Python package, see docs/guides/python-dependencies.md"
 PACKAGES: Final = each_word(
-    re.compile(r"[^:/\s,]+([:/][^:/\s,]+){2}").fullmatch, "must have the form <group>:<artifact>:<version>"
+    re.compile(r"[^:/\s,]+([:/][^:/\s,]+){2}").fullmatch,
+    "must have the form <group>:<artifact>:<version>",
+    lambda word: PYTHON_ADVICE if is_python_package(word) else "",
 )
 EXCLUSIONS: Final = each_word(re.compile(r"[^:/\s,]+:[^:/\s,]+").fullmatch, "must have the form <group>:<artifact>")
 _AS_JSON: Final = ". Pass None, objects and lists as JSON text, for example json.dumps(value) or {{ value | tojson }}"

@@ -135,13 +135,19 @@ def each_key(is_valid: Condition, rule: str) -> Check:
     return check
 
 
-def each_word(is_valid: Callable[[str], object], rule: str) -> Check:
-    """Return a check of each entry of a list or of a string with commas. The rule completes the sentence."""
+def each_word(is_valid: Callable[[str], object], rule: str, advise: Callable[[str], str] = lambda _: "") -> Check:
+    """Return a check of each entry of a list or of a string with commas.
+
+    Args:
+        is_valid: Whether an entry is valid.
+        rule: Completes the sentence about an entry that is not.
+        advise: Returns the end of this sentence.
+    """
 
     def check(path: str, value: object) -> list[Problem]:
         words = value.split(",") if isinstance(value, str) else value if isinstance(value, (list, tuple)) else ()
         wrong = [word for word in words if not (is_pending(word) or (isinstance(word, str) and is_valid(word.strip())))]
-        return [Problem(path, f"{mask_user(repr(word))} {rule}") for word in wrong]
+        return [Problem(path, f"{mask_user(repr(word))} {rule}{advise(str(word))}") for word in wrong]
 
     return and_(instance_of((list, tuple, str), "must be a list"), check)
 

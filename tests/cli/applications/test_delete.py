@@ -28,7 +28,7 @@ def test_missing_application_does_not_prevent_the_deletion_of_others(
     assert main(["delete", "none", "pi"]) == ExitCode.API_FAILED
     captured = capsys.readouterr()
     assert captured.out == "sparkapplication.spark.apache.org/pi deleted\n"
-    assert "could not get sparkapplications.spark.apache.org none in namespace jobs" in captured.err
+    assert "SparkApplication none not found in namespace jobs" in captured.err
     assert scripted_cluster.applications() == []
 
 

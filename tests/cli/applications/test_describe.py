@@ -362,7 +362,7 @@ def test_unknown_application_is_an_error(
     verb: str, scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main([verb, "nope"]) == ExitCode.API_FAILED
-    assert '"nope" not found' in capsys.readouterr().err
+    assert "SparkApplication nope not found in" in capsys.readouterr().err
 
 
 def test_picture_is_written_to_standard_output(

@@ -290,4 +290,4 @@ def test_status_of_unknown_application_is_an_error(
     assert main(["status", "nope"]) == ExitCode.API_FAILED
     captured = capsys.readouterr()
     assert captured.out == ""
-    assert 'sparkapplications.spark.apache.org "nope" not found' in captured.err
+    assert "SparkApplication nope not found in" in captured.err

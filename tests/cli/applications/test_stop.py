@@ -74,9 +74,17 @@ async def test_program_ends_on_request_and_is_not_restarted(tmp_path: Path, exit
         await start(cluster, build_stream(f"{WAIT}; exit {exit_code}"))
         code, err = await stop(cluster, tmp_path)
         application = await cluster.client.get(SPARK_APPLICATIONS, "pi", "default")
-    assert (code, "asked the program of SparkApplication default/pi to stop" in err) == (expected, True), err
-    assert read_progress(application).attempt == 0
-    assert application["spec"]["applicationTolerations"]["restartConfig"]["restartPolicy"] == "Never"
+        assert (code, "asked the program of SparkApplication default/pi to stop" in err) == (expected, True), err
+        assert read_progress(application).attempt == 0
+        assert application["spec"]["applicationTolerations"]["restartConfig"]["restartPolicy"] == "Never"
+        for options, notes in (
+            ([], 1),
+            (["--set", "spec.applicationTolerations.restartConfig.restartPolicy=Always"], 0),
+        ):
+            words = ("restart", "pi", "--dry-run", *options, "--kubeconfig", str(cluster.kubeconfig))
+            _, out, err = await run_command(*words, home=tmp_path)
+            assert err.count("to Never; it was Always. To restore it, add --set spec.applicationTolerations.") == notes
+            assert "before-stop" not in out
 
 
 async def test_program_that_does_not_end_is_deleted_after_the_timeout(tmp_path: Path) -> None:

@@ -227,6 +227,30 @@ def test_follow_prints_routine_lines_of_spark_only_if_verbose(
     assert (out, "hidden" in err) == (f"{routine}\nrows 7\n", False)
 
 
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize("ends", ["succeeds", "fails"])
+def test_quiet_command_prints_only_the_output_of_the_program_and_the_cause(
+    ends: str, scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async def write_and_end(application: Any) -> None:
+        application.start()
+        application.log.write("26/01/01 00:00:00 ERROR Executor: lost")
+        application.log.write("rows 7")
+        application.succeed() if ends == "succeeds" else application.fail(exit_code=3)
+
+    scripted_cluster.script = write_and_end
+    code = main(["submit", "pi.yaml", "--follow", "-q"])
+    out, err = capsys.readouterr()
+    assert out == "rows 7\n"
+    if ends == "succeeds":
+        assert (code, err) == (ExitCode.SUCCESS, "")
+    else:
+        assert (code, err.count("\n")) == (ExitCode.APPLICATION_FAILED, 1)
+        assert err.startswith("spark-operator: error: SparkApplication jobs/pi failed")
+    assert main(["submit", "pi.yaml", "--name", "loud", "--wait"]) == code
+    assert "loud created" in capsys.readouterr().err
+
+
 async def test_interrupted_follow_leaves_the_application(scripted_cluster: Cluster, folder: Path) -> None:
     async def write_and_run(application: Any) -> None:
         await run_on(application)
@@ -373,7 +397,10 @@ def test_taken_name_is_exit_code_3(scripted_cluster: Cluster, capsys: pytest.Cap
     ("words", "message"),
     [
         (["gone.yaml"], "gone.yaml: cannot be read: no such file"),
-        (["gone.py", "--image", "spark:4.3.0"], "could not find file 'gone.py'"),
+        (["gone.py", "--image", "spark:4.3.0"], "gone.py: cannot be read: no such file"),
+        (["https://a/b.yaml"], "https://a/b.yaml: cannot be read: only a program (.py or .jar) can be a URL. Download"),
+        (["pi.yaml", "--quiet"], "--quiet needs --wait or --follow"),
+        (["pi.yaml", "--follow", "-q", "--verbose"], "--quiet and --verbose cannot be combined"),
         (["job.py"], "--spark-version: is required, because no image is set"),
         (["pi.yaml", "--executor-memory", "4"], "--executor-memory: must be a size"),
         (["pi.yaml", "--image", ""], "--image: must not be empty"),

@@ -175,7 +175,11 @@ def test_compare_selects_two_applications_of_a_task(
     ("words", "code", "message"),
     [
         (["--run", SECOND], ExitCode.API_FAILED, "no other application with --run"),
-        (["pi"], ExitCode.INVALID, "give either the names of 2 applications, or --dag, --task and --run"),
+        (
+            ["pi"],
+            ExitCode.INVALID,
+            "give either the names of 2 applications, or at least one of --dag, --task and --run",
+        ),
         (["--run", "a", "--run", "b", "--run", "c"], ExitCode.INVALID, "--run: can be given at most twice"),
     ],
     ids=["one application", "one name", "three runs"],
@@ -191,7 +195,9 @@ def test_compare_needs_two_applications(
 @pytest.mark.parametrize("words", [[], ["pi", "--dag", "sales"]], ids=["neither", "both"])
 def test_describe_needs_either_a_name_or_a_task(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["describe", *words]) == ExitCode.INVALID
-    assert "give either the name of an application, or --dag, --task and --run" in capsys.readouterr().err
+    assert (
+        "give either the name of an application, or at least one of --dag, --task and --run" in capsys.readouterr().err
+    )
 
 
 @pytest.mark.parametrize(

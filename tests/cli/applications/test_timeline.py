@@ -46,10 +46,10 @@ def test_record_with_prices_contains_the_cost(
 @pytest.mark.parametrize(
     ("text", "arguments", "message"),
     [
-        (None, ["-o", "json"], "could not read {}: No such file or directory"),
+        (None, ["-o", "json"], "{}: cannot be read: no such file or directory"),
         ("[]", ["-o", "json"], '{}: must be a JSON object with the members "currency" and "prices"'),
-        ("\xff", ["-o", "json"], "{}: must be text in UTF-8"),
-        (" " * 1_100_000, ["-o", "json"], "{}: must have at most 1048576 bytes"),
+        ("\xff", ["-o", "json"], "{}: cannot be read: not UTF-8 text (byte 0)"),
+        (" " * 17_000_000, ["-o", "json"], "{}: cannot be read: larger than 16 MiB"),
         ("{}", [], "--prices needs --output json"),
     ],
     ids=["missing", "invalid", "not text", "too large", "without JSON"],

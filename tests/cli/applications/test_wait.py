@@ -132,7 +132,7 @@ def _hold(document: dict[str, dict[str, object]]) -> dict[str, dict[str, object]
 
 def test_missing_application_is_exit_code_3(scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["wait", "none"]) == ExitCode.API_FAILED
-    assert "could not get sparkapplications.spark.apache.org none in namespace jobs" in capsys.readouterr().err
+    assert "SparkApplication none not found in namespace jobs" in capsys.readouterr().err
 
 
 def test_unknown_state_is_a_usage_error_with_a_suggestion(capsys: pytest.CaptureFixture[str]) -> None:

@@ -44,6 +44,7 @@ COMMANDS = {
     "timeline": "timeline new",
     "top": "top",
     "report": "report",
+    "advise": "advise",
     "restart": "restart new",
     "cleanup": "cleanup --older-than 0s",
     "cluster create": "cluster create analytics.yaml",
@@ -151,7 +152,7 @@ def test_unreachable_server_is_an_api_failure(
 @pytest.mark.parametrize("verb", NAMED)
 def test_missing_object_is_an_api_failure(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(COMMANDS[verb].split()) == ExitCode.API_FAILED
-    assert '"new" not found' in capsys.readouterr().err
+    assert " new not found in namespace jobs: `spark-operator " in capsys.readouterr().err
 
 
 def create_failed(cluster: Cluster) -> None:

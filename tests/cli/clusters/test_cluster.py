@@ -134,7 +134,7 @@ def test_list_and_status_show_ready_pods(tmp_path: Path, capsys: pytest.CaptureF
 @pytest.mark.usefixtures("scripted_cluster")
 def test_status_of_a_missing_cluster_is_an_api_failure(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["cluster", "status", "analytics"]) == ExitCode.API_FAILED
-    assert '"analytics" not found' in capsys.readouterr().err
+    assert "SparkCluster analytics not found in" in capsys.readouterr().err
 
 
 def test_scale_changes_the_stateful_set_of_the_workers(
@@ -174,7 +174,7 @@ def test_delete_waits_and_names_a_missing_cluster(
     assert main(["cluster", "delete", "analytics", "other", "--wait"]) == ExitCode.API_FAILED
     captured = capsys.readouterr()
     assert captured.out == f"{NAME} deleted\n"
-    assert '"other" not found' in captured.err
+    assert "SparkCluster other not found in" in captured.err
     assert scripted_cluster.spark_clusters() == []
 
 

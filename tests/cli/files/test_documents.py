@@ -59,5 +59,11 @@ def test_input_of_16_mib_is_accepted(tmp_path: Path) -> None:
 
 
 def test_missing_file_is_named(tmp_path: Path) -> None:
+    program = tmp_path / "job.py"
+    program.touch()
+    with pytest.raises(
+        DocumentError, match=r"job\.py: is a program, not a manifest\. .*submit \S+/job\.py --dry-run`$"
+    ):
+        list(read_documents(str(program)))
     with pytest.raises(DocumentError, match=r"none\.yaml: cannot be read: no such file or directory$"):
         list(read_documents(str(tmp_path / "none.yaml")))

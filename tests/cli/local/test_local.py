@@ -142,6 +142,16 @@ async def test_run_prints_routine_lines_of_spark_only_if_verbose(tmp_path: Path)
     assert "hidden" not in err
 
 
+@pytest.mark.parametrize(("exit_code", "expected", "lines"), [(0, 0, 0), (3, 1, 1)])
+async def test_quiet_run_prints_only_the_output_of_the_program_and_the_cause(
+    tmp_path: Path, exit_code: int, expected: int, lines: int
+) -> None:
+    path = write(tmp_path, f"echo '{ROUTINE}'; echo '{WARNING}'; echo rows 7; exit {exit_code}")
+    code, out, err = await run_command("local", "run", path, "--quiet", home=tmp_path)
+    assert (code, out, err.count("\n")) == (expected, "rows 7\n", lines), err
+    assert err.startswith("spark-operator: error: SparkApplication default/pi failed" * lines)
+
+
 async def test_failed_run_prints_last_lines_that_are_all_routine(tmp_path: Path) -> None:
     path = write(tmp_path, f"echo '{ROUTINE}'; exit 3")
     exit_code, out, err = await run_command("local", "run", path, home=tmp_path)

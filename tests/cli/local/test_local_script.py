@@ -82,13 +82,29 @@ def test_options_override_a_manifest(folder: Path) -> None:
 
 @pytest.mark.usefixtures("folder")
 def test_invalid_memory_is_reported() -> None:
-    with pytest.raises(InvalidResource, match="driver_memory"):
+    with pytest.raises(InvalidResource, match="--driver-memory: must be"):
         compose_local_application("My Job_1.py", [], {"driver_memory": "much"})
 
 
 def test_missing_script_is_reported(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["local", "run", "gone.py"]) == ExitCode.INVALID
-    assert capsys.readouterr().err == "spark-operator: error: gone.py: could not read the script: it does not exist\n"
+    assert capsys.readouterr().err == "spark-operator: error: gone.py: cannot be read: no such file or directory\n"
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize(
+    ("package", "message"),
+    [
+        ("emoji", "--packages: 'emoji' is not a package of Maven. For a Python package, run `pip install emoji`"),
+        ("emoji>=2", "For a Python package, run `pip install 'emoji>=2'`"),
+        ("org.example:lib", "--packages: 'org.example:lib' must have the form <group>:<artifact>:<version>"),
+    ],
+)
+def test_package_that_is_not_of_maven_is_refused(
+    package: str, message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["local", "run", "My Job_1.py", "--packages", package]) == ExitCode.INVALID
+    assert message in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("prefix", ["", "file:"])

@@ -331,7 +331,11 @@ INVALID: list[tuple[dict[str, Any], str]] = [
     ({"service_account": "Spark Jobs"}, r"service_account: must be the name of a ServiceAccount, not 'Spark Jobs'"),
     ({"image_pull_policy": "always"}, r"image_pull_policy: must be one of Always, IfNotPresent, Never, not 'always'"),
     ({"image_pull_secrets": [{"name": "a"}]}, r"image_pull_secrets: \{'name': 'a'\} is not the name of a Secret"),
-    ({"packages": ["postgresql"]}, r"packages: 'postgresql' must have the form <group>:<artifact>:<version>"),
+    (
+        {"packages": ["postgresql"]},
+        r"packages: 'postgresql' must have the form <group>:<artifact>:<version>\. For a Python package, see docs/",
+    ),
+    ({"packages": ["org.a:b"]}, r"packages: 'org.a:b' must have the form <group>:<artifact>:<version>$"),
     ({"exclude_packages": "a:b:c"}, r"exclude_packages: 'a:b:c' must have the form <group>:<artifact>"),
     ({"repositories": ["central"]}, r"repositories: 'central' must be the URL of a repository"),
     ({"repositories": ["ann:s3cret@host/x"]}, r"repositories: '\*\*\*@host/x' must be the URL of a repository"),
