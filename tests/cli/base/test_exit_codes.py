@@ -79,7 +79,7 @@ def list_verbs(code: ExitCode) -> list[str]:
 
 
 def test_each_verb_with_a_cluster_has_a_command() -> None:
-    # `advise` uses the API of Airflow alone: tests/cli/applications/test_advise.py.
+    # `advise` uses the API of Airflow alone: tests/cli/airflow_api/test_advise.py.
     assert set(list_verbs(ExitCode.API_FAILED)) == COMMANDS.keys() | LOCAL | {"advise"}
 
 
