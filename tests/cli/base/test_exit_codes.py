@@ -44,7 +44,6 @@ COMMANDS = {
     "timeline": "timeline new",
     "top": "top",
     "report": "report",
-    "advise": "advise",
     "restart": "restart new",
     "cleanup": "cleanup --older-than 0s",
     "cluster create": "cluster create analytics.yaml",
