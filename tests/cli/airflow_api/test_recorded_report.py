@@ -261,7 +261,7 @@ def test_invalid_address_is_refused(value: str, cause: str, capsys: pytest.Captu
     ("option", "cause"),
     [
         (["-A"], "--airflow cannot be combined with options that select a cluster, a namespace or labels"),
-        (["--prices", "none"], "could not read none"),
+        (["--prices", "none"], "none: cannot be read"),
     ],
 )
 def test_options_of_the_cluster_are_refused(
