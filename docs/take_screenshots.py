@@ -2,7 +2,7 @@
 
 The processes of Airflow run a DAG with real Spark on a local cluster, as in the demo. Some tasks use another cluster,
 whose pods are simulated. Then a headless Chromium opens the pages. The pictures show the parts of the pages that the
-documentation describes. Without the fonts Inter and Noto Sans, the pages look different.
+documentation describes. Without the fonts `Inter` and `Noto Sans`, the pages look different.
 """
 
 import asyncio
