@@ -118,7 +118,7 @@ def test_nothing_to_report_is_no_error(scripted_cluster: Cluster, capsys: pytest
 
 def test_invalid_prices_are_invalid_input(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["report", "--prices", str(tmp_path / "none")]) == ExitCode.INVALID
-    assert "could not read" in capsys.readouterr().err
+    assert "cannot be read" in capsys.readouterr().err
 
 
 def test_groups_and_dag_select_and_sum_applications_of_the_cluster(

@@ -191,4 +191,4 @@ def test_prices_need_the_cost(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     assert main(["top", "--prices", "prices.json"]) == ExitCode.INVALID
     assert "--prices needs --cost" in capsys.readouterr().err
     assert main(["top", "--cost", "--prices", str(tmp_path / "none")]) == ExitCode.INVALID
-    assert "could not read" in capsys.readouterr().err
+    assert "cannot be read" in capsys.readouterr().err
