@@ -8,9 +8,9 @@ import click
 
 # Words of kubectl, spark-submit and other programs, with the verbs and options of this program for them.
 _FOREIGN: Mapping[str, tuple[str, ...]] = {
-    "abort": ("delete",),
+    "abort": ("stop", "delete"),
     "apply": ("submit",),
-    "cancel": ("delete", "suspend"),
+    "cancel": ("stop", "delete"),
     "class": ("--main-class",),
     "cores": ("--driver-cores", "--executor-cores"),
     "create": ("submit",),
@@ -22,7 +22,7 @@ _FOREIGN: Mapping[str, tuple[str, ...]] = {
     "history": ("timeline",),
     "info": ("describe",),
     "inspect": ("describe",),
-    "kill": ("delete",),
+    "kill": ("stop", "delete"),
     "ls": ("list",),
     "max-retries": ("--restart-policy",),
     "memory": ("--driver-memory", "--executor-memory"),

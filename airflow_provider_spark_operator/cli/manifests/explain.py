@@ -1,6 +1,8 @@
 """`spark-operator explain`: explain the fields of a resource, without a cluster."""
 
 import re
+import shutil
+import sys
 import textwrap
 from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
@@ -39,7 +41,7 @@ _KINDS = {
     "SparkApplication": ("sparkapplication", "sparkapplications", "sparkapp", "sparkapps"),
     "SparkCluster": ("sparkcluster", "sparkclusters"),
 }
-_WIDTH = 100
+_WIDTH: Final = 100
 # A shell removes the quotes of `spec.sparkConf["spark.driver.memory"]`.
 _PROPERTY: Final = re.compile(r"""(?P<path>.*\bsparkConf)[.\[]["']?(?P<key>spark\.[\w.]+)["']?\]?""")
 _MEMORY_GUIDE: Final = "docs/guides/out-of-memory.md"
@@ -278,4 +280,5 @@ def _format_fields(field: Field, *, recursive: bool, indent: str = "  ") -> Iter
 
 
 def _wrap(text: str, indent: str) -> str:
-    return textwrap.fill(text, _WIDTH, initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False)
+    width = min(_WIDTH, shutil.get_terminal_size().columns) if sys.stdout.isatty() else _WIDTH
+    return textwrap.fill(text, width, initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False)

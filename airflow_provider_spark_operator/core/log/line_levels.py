@@ -63,7 +63,7 @@ _FOLLOWING: Final[Mapping[str, _Following]] = {
         (re.compile(r"  "), "traceback"),
         (re.compile(r"[a-zA-Z_][\w.]*(?:Exception|Error|Exit|Interrupt)\b"), "raised"),
     ),
-    "raised": (_FRAME, (re.compile(r"$"), "message")),
+    "raised": (_FRAME, (re.compile(r" SQLSTATE: \w{5}\b"), "message"), (re.compile(r"$"), "message")),
     "schema": ((re.compile(r"\{$|  "), "schema"), (re.compile(r"\}$"), "end of schema")),
     "end of schema": ((re.compile(r"and corresponding Parquet message type:$"), "begin of type"),),
     "begin of type": ((re.compile(r"message \S+ \{$"), "type"),),

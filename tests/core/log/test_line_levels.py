@@ -196,6 +196,14 @@ _LOGS = {
         ('  File "report.py", line 9, in <module>', True),
         ("ValueError: no rows", True),
     ],
+    "SQL state of a trace in a hidden line": [
+        (f"{_SPARK} INFO TaskSetManager: Lost task 1.1: PythonException (Traceback (most recent call last):", False),
+        ('  File "report.py", line 3, in divide', False),
+        ("ZeroDivisionError: integer division or modulo by zero", False),
+        (" SQLSTATE: 38000) [duplicate 1]", False),
+        ("\tat org.apache.spark.api.python.BasePythonRunner.read(PythonRunner.scala:581)", False),
+        (" SQLSTATE: 38000", True),
+    ],
     "frames after a hidden line": [
         (f"{_SPARK} INFO DAGScheduler: ResultStage 0 failed due to java.io.IOException: disk", False),
         ("\tat org.example.Main.main(Main.java:3)", False),
