@@ -88,7 +88,10 @@ class ReportPrinter:
         if self._output == "csv":
             self._csv.print(groups)
         elif self._sums["runs"]:
-            self._table.print([{_KEY: _TOTAL, **sums} for sums in (*groups, self._sums)])
+            named = [
+                {_KEY: f"SUM {'/'.join(one[key] or f'(no {key})' for key in self._group)}", **one} for one in groups
+            ]
+            self._table.print([*named, {_KEY: _TOTAL, **self._sums}])
         if not self._sums["runs"]:
             print_note(self._nothing)
         for gap in self._sums["missing"]:

@@ -91,8 +91,8 @@ def test_groups_are_summed_after_the_rows(airflow: Airflow, capsys: pytest.Captu
     assert found["groups"][0]["cost"] == pytest.approx(2 * found["applications"][0]["cost"])
     assert report(airflow, "--by", "dag") == ExitCode.SUCCESS
     rows = [line.split()[:3] for line in capsys.readouterr().out.splitlines()[1:]]
-    assert [row[0] for row in rows] == ["pi", "pi", "pi", "TOTAL", "TOTAL", "TOTAL"]
-    assert [row[2] for row in rows[3:]] == ["a", "b", "-"]
+    assert [row[0] for row in rows] == ["pi", "pi", "pi", "SUM", "SUM", "TOTAL"]
+    assert [row[1] for row in rows[3:5]] == ["a", "b"]
     assert report(airflow, "--by", "team", "-o", "csv") == ExitCode.SUCCESS
     (row,) = csv.DictReader(io.StringIO(capsys.readouterr().out))
     assert (row["team"], row["runs"], row["failed"]) == ("sales", "3", "0")
