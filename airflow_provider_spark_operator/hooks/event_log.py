@@ -16,10 +16,10 @@ from ..airflow_compat import mask_secrets
 from ..core.spark_metrics.event_log import LONGEST_LINE, EventLog
 from ..core.spark_metrics.metrics import SparkMetrics
 
-_MOST_BYTES = 256 * 2**20
-_MOST_SECONDS = 30.0
-_LIMITS = f"reading the event log takes more than {_MOST_BYTES >> 20} MiB or {_MOST_SECONDS:g} s"
-_MOST_FILES = 1000
+_MAX_BYTES = 256 * 2**20
+_MAX_SECONDS = 30.0
+_LIMITS = f"reading the event log takes more than {_MAX_BYTES >> 20} MiB or {_MAX_SECONDS:g} s"
+_MAX_FILES = 1000
 _PIECE = 2**20
 _CODECS = ("", ".zstd", ".lz4", ".snappy", ".lzf")
 # How Spark names files after an application.
@@ -44,10 +44,10 @@ def read_event_log(folder: str, application_id: str) -> SparkMetrics:
     found: Future[SparkMetrics] = Future()
     # A storage that stalls cannot be interrupted. The daemon thread then remains until the process of the task ends,
     # which does not wait for it.
-    arguments = (found, folder, application_id, time.monotonic() + _MOST_SECONDS)
+    arguments = (found, folder, application_id, time.monotonic() + _MAX_SECONDS)
     Thread(target=copy_context().run, args=(_complete, *arguments), name="event log", daemon=True).start()
     try:
-        return found.result(timeout=_MOST_SECONDS)
+        return found.result(timeout=_MAX_SECONDS)
     except TimeoutError:
         raise EventLogUnavailable(_LIMITS) from None
 
@@ -80,7 +80,7 @@ def _list_files(folder: str, application_id: str) -> list[ObjectStoragePath]:
     root = ObjectStoragePath(folder.rstrip("/"))
     parts = root / f"eventlog_v2_{name}"
     if parts.is_dir():
-        found = ((_NUMBER.match(path.name), path) for path in islice(parts.iterdir(), _MOST_FILES))
+        found = ((_NUMBER.match(path.name), path) for path in islice(parts.iterdir(), _MAX_FILES))
         if numbered := {int(match[1]): path for match, path in found if match}:
             return [numbered[number] for number in sorted(numbered)]
     for codec in _CODECS:
@@ -101,7 +101,7 @@ def _read_lines(files: list[ObjectStoragePath], deadline: float) -> Iterator[byt
             stream = _decompress(raw, file.suffix)
             while piece := stream.read(_PIECE):
                 size += len(piece)
-                if size > _MOST_BYTES or time.monotonic() > deadline:
+                if size > _MAX_BYTES or time.monotonic() > deadline:
                     raise EventLogUnavailable(_LIMITS)
                 *lines, rest = (rest + piece).split(b"\n")
                 yield from lines

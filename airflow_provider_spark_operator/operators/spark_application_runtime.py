@@ -38,14 +38,7 @@ from ..triggers.run_record import require_prices
 from ..triggers.spark_application import SparkApplicationTrigger
 from . import lost_failure, requests, results, run_record, tries
 from .application_task import ApplicationTask, build_budget
-from .kill import (
-    TRIGGER_FAILED,
-    TaskTry,
-    begin_try,
-    cancel_timed_out,
-    give_up,
-    is_deferral_of_earlier_try,
-)
+from .kill import TRIGGER_FAILED, TaskTry, begin_try, cancel_timed_out, give_up, is_deferral_of_earlier_try
 from .metrics import emit_metrics
 from .retries import is_retried
 from .source import list_folders

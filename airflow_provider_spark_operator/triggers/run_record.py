@@ -46,9 +46,11 @@ def require_prices(max_cost: float | None) -> None:
     Raises:
         AirflowFailException: Airflow's configuration contains no valid price table.
     """
+    if max_cost is None:
+        return
     text = conf.get(SECTION, "prices", fallback="") or ""
     prices, problem = _parse(text) if text else (None, "it is not set")
-    if max_cost is not None and prices is None:
+    if prices is None:
         raise AirflowFailException(
             f"could not limit the cost to max_cost: [{SECTION}] prices: {problem}. Set valid prices, or remove max_cost"
         )

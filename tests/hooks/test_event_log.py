@@ -61,7 +61,7 @@ def test_codec_of_fsspec_reads_a_compressed_log(tmp_path: Path, monkeypatch: pyt
     assert read_event_log(f"file://{tmp_path}", "pi-0").tasks.done == 5
 
 
-@pytest.mark.parametrize(("limit", "value"), [("_MOST_BYTES", 100), ("_MOST_SECONDS", -1.0)])
+@pytest.mark.parametrize(("limit", "value"), [("_MAX_BYTES", 100), ("_MAX_SECONDS", -1.0)])
 def test_large_or_slow_log_is_not_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: str, value: float
 ) -> None:
@@ -76,7 +76,7 @@ def test_storage_that_stalls_delays_the_task_until_the_limit(tmp_path: Path, mon
     (tmp_path / "pi-0").write_bytes(CONTENT)
     stalled = Event()
     monkeypatch.setattr(event_log, "_decompress", lambda *_: stalled.wait())
-    monkeypatch.setattr(event_log, "_MOST_SECONDS", 0.2)
+    monkeypatch.setattr(event_log, "_MAX_SECONDS", 0.2)
     try:
         with pytest.raises(EventLogUnavailable, match="takes more than"):
             read_event_log(f"file://{tmp_path}", "pi-0")

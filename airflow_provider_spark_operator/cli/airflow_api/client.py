@@ -29,7 +29,7 @@ LARGEST_ANSWER: Final = 2 * 1024 * 1024
 _AT_ONCE: Final = 6
 _PER_SECOND: Final = 50
 _SECONDS: Final = 30.0
-_PAUSES: Final = (1.0, 3.0, None)
+_PAUSES: Final = (1.0, 3.0)  # before further attempts, in seconds
 _TEMPORARY: Final = frozenset({429, 502, 503, 504})
 _LONGEST_REASON: Final = 200
 
@@ -89,16 +89,18 @@ class AirflowClient:
             raise AirflowRequestFailed("could not read from Airflow: the ids . and .. are not supported", 400)
         place = "/".join(quote(part, safe="~") for part in path)
         query = f"?{urlencode(parameters)}" if parameters else ""
+        url = URL(f"{self._address}/api/v2/{place}{query}", encoded=True)
         async with self._slots:
             for pause in _PAUSES:
                 await self._wait_for_turn()
                 try:
-                    return await self._request(URL(f"{self._address}/api/v2/{place}{query}", encoded=True))
+                    return await self._request(url)
                 except AirflowRequestFailed as error:
-                    if pause is None or error.status not in _TEMPORARY:
+                    if error.status not in _TEMPORARY:
                         raise
                 await asyncio.sleep(pause)
-        raise AssertionError("unreachable")
+            await self._wait_for_turn()
+            return await self._request(url)
 
     async def _wait_for_turn(self) -> None:
         now = asyncio.get_running_loop().time()

@@ -227,8 +227,9 @@ def _watch_budget(reference: ApplicationReference, wait: Wait) -> tuple[RunRecor
 
 
 async def _end_over_budget(hub: WatchHub, reference: ApplicationReference, wait: Wait, used: str) -> ExitCode:
-    narration = Narration(Terminal(is_shared=True))
-    end = await retry(partial(cancel_or_read_end, hub, reference, None, narration), str(reference), lambda *_: None)
+    terminal = Terminal(is_shared=True)
+    attempt = partial(cancel_or_read_end, hub, reference, None, Narration(terminal))
+    end = await retry(attempt, f"deletion of {reference}", terminal.show_remark)
     if isinstance(end, Conclusion):
         return _report_end(end, wait)
     sentence = f"{reference} exceeded its budget: it has used {used}; {describe_outcome(end, 'it')}"

@@ -88,7 +88,7 @@ def build_recorded_rows(value: object, dag: str, task: str) -> list[JsonObject]:
     """Return the row of a run that a task recorded, and those of its earlier tries. Empty if it is no record.
 
     Args:
-        value: The recorded value, which anybody who writes DAGs can choose.
+        value: The recorded value, which the author of any DAG can choose.
         dag: The id of the DAG, which replaces the recorded one.
         task: The id of the task.
     """

@@ -51,7 +51,7 @@ class Advice:
 
 
 def measure_run(record: KubernetesObject) -> JsonObject | None:
-    """Return what a run used, for `advise`. None if it shows nothing: it must be out of memory, or succeed.
+    """Return what a run used, for `advise`. None if it neither succeeded with figures nor ran out of memory.
 
     Args:
         record: The final record of the run, with the earlier tries of its task.

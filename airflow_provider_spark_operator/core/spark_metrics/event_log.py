@@ -3,6 +3,7 @@
 import json
 from collections import defaultdict
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Final
 
@@ -68,16 +69,13 @@ class EventLog:
             cores // self._task_cores * max(0, (end or self._latest) - begin)
             for cores, begin, end in self._executors.values()
         )
-        work = Work(
-            self._work.task_millis, slots, self._work.gc_millis, self._work.shuffle_read, self._work.shuffle_written
-        )
         time = datetime.fromtimestamp(self._latest / 1000, UTC)
         return SparkMetrics(
             Source.EVENT_LOG,
             time,
             self._stages,
             self._tasks,
-            work,
+            replace(self._work, slot_millis=slots),
             self._spilled,
             self._skew,
             self._peaks,
@@ -105,8 +103,8 @@ class EventLog:
 
     def _read_stage(self, event: Mapping[str, object]) -> None:
         tasks = read_number(get_object(event.get("Stage Info")).get("Number of Tasks"))
-        self._stages = Counts(self._stages.done, self._stages.total + 1, self._stages.failed)
-        self._tasks = Counts(self._tasks.done, self._tasks.total + tasks, self._tasks.failed)
+        self._stages = replace(self._stages, total=self._stages.total + 1)
+        self._tasks = replace(self._tasks, total=self._tasks.total + tasks)
 
     def _read_completion(self, event: Mapping[str, object]) -> None:
         stage = get_object(event.get("Stage Info"))

@@ -32,11 +32,11 @@ Show = Callable[[int, str], None]
 Note = Callable[[SparkMetrics | None, str], None]
 """Receives the latest figures, and why they are not known or not complete."""
 
-_LARGEST = 4 * 2**20
+_LARGEST = 4 * 2**20  # of an answer, in bytes
+_LONG_LIST = 500  # entries; a thread reads longer lists
 _REQUEST_SECONDS = 10.0
 _STAGES_PER_SAMPLE = 3
-_CONCURRENT = 5
-_LONG = 500
+_CONCURRENT = 5  # applications of one cluster
 _T = TypeVar("_T")
 _UI_PORT = 4040
 _UNAVAILABLE = 503
@@ -228,7 +228,7 @@ class SparkInterface:
 
 async def _compute(read: Callable[..., _T], answer: object, *more: object) -> _T:
     """Return what an answer shows. A list of 100,000 entries takes more than a second, so a thread reads a long one."""
-    if isinstance(answer, list) and len(answer) > _LONG:
+    if isinstance(answer, list) and len(answer) > _LONG_LIST:
         return await asyncio.to_thread(read, answer, *more)
     return read(answer, *more)
 

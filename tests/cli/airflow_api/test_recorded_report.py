@@ -200,7 +200,7 @@ def test_answer_of_another_server_is_an_error(
 def test_temporary_refusal_is_repeated(
     airflow: Airflow, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(client, "_PAUSES", (0.0, 0.0, None))
+    monkeypatch.setattr(client, "_PAUSES", (0.0, 0.0))
 
     async def recover(_request: web.Request) -> web.StreamResponse:
         if len(airflow.requests) == 2:
