@@ -1,6 +1,7 @@
 """The commands that the pages and `--help` show."""
 
 import re
+import textwrap
 from pathlib import Path
 
 from airflow_provider_spark_operator.cli.program.catalogue import VERBS
@@ -17,7 +18,8 @@ def list_commands() -> list[str]:
     """Return each command of a console block of a page and of the examples of a verb, without the program's name."""
     blocks = [block for page in PAGES for block in _BLOCK.findall(page.read_text(encoding="utf-8"))]
     typed = [re.findall(r"^ *\$ (.*)$", _join_lines(block), re.MULTILINE) for block in blocks]
-    examples = [_join_lines(build_verb(verb).examples).splitlines() for verb in VERBS]
+    helps = [str(build_verb(verb).help).partition("\nExamples:\n")[2] for verb in VERBS]
+    examples = [_join_lines(textwrap.dedent(text)).splitlines() for text in helps]
     lines = [line for group in typed + examples for line in group if not line.startswith("#")]
     return sorted({command for line in lines for command in _COMMAND.findall(line)})
 

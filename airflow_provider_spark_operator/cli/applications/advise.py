@@ -21,14 +21,6 @@ from ..base.signals import GRACE_SECONDS, run_until_signal
 from ..options.declaration import Parameter
 from ..options.options import DagId
 
-EXAMPLES = f"""
-# What each task of Airflow could request less. {TOKEN_VARIABLE} contains a token
-spark-operator advise --airflow https://airflow.example.com
-
-# The suggestions for one DAG as JSON
-spark-operator advise --airflow https://airflow.example.com --dag sales -o json
-"""
-
 _LONGEST_ID = 256
 
 
@@ -60,6 +52,13 @@ def run(
     to change. It follows from at least three successful runs, and is never below the measured peak plus 25 %.
 
     The cluster does not contain these figures, so the command reads what tasks stored in Airflow.
+
+    Examples:
+        # What each task of Airflow could request less. AIRFLOW_CLI_TOKEN contains a token
+        spark-operator advise --airflow https://airflow.example.com
+
+        # The suggestions for one DAG as JSON
+        spark-operator advise --airflow https://airflow.example.com --dag sales -o json
     """
     period = min(parse_duration(since), timedelta(days=365 * 100))
     return run_until_signal(

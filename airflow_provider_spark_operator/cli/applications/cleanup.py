@@ -24,14 +24,6 @@ from ..options.state_words import complete_states, require_states
 from ..views.pod_census import PodCensus
 from .named_applications import act_on_applications, list_applications
 
-EXAMPLES = """
-# List the applications of the current namespace that ended more than seven days ago
-spark-operator cleanup --older-than 7d --dry-run
-
-# Delete the successful ones of a team in all namespaces
-spark-operator cleanup --older-than 1d --state succeeded -l team=a -A
-"""
-
 _OUTCOMES = (Outcome.SUCCEEDED, Outcome.FAILED)
 
 
@@ -91,6 +83,13 @@ def run(
 
     The command prints each application that it deletes. It deletes only applications that have ended. --older-than is
     the time since an application ended, not since it was created.
+
+    Examples:
+        # List the applications of the current namespace that ended more than seven days ago
+        spark-operator cleanup --older-than 7d --dry-run
+
+        # Delete the successful ones of a team in all namespaces
+        spark-operator cleanup --older-than 1d --state succeeded -l team=a -A
     """
     criteria = _Criteria(parse_duration(older_than), frozenset(word.lower() for word in state or ()))
     access = ClusterAccess(kubeconfig=kubeconfig, context=context, namespace=namespace)

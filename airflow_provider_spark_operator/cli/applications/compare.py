@@ -35,17 +35,6 @@ from ..views.application_columns import describe_outcome, format_optional, style
 from ..views.description import LOST_EXECUTORS, Description, build_document, read_description
 from .named_applications import run_with_applications
 
-EXAMPLES = """
-# Why was the second run slower?
-spark-operator compare pi report
-
-# What changed between the last two runs of a task of Airflow?
-spark-operator compare --dag sales --task load
-
-# The fields whose values differ, for a script
-spark-operator compare pi report -o json | jq .differences
-"""
-
 _TITLES: Final = ("", "FIRST", "SECOND")
 _DEFAULT_LIVES: Final = {str(1000 * seconds) for seconds in (DEFAULT_TTL_SECONDS, TTL_AFTER_SUCCESS_SECONDS)}
 
@@ -72,6 +61,16 @@ def run(
 
     The paths of fields are those of --set. If the applications have different API groups, that of Kubeflow's operator
     is converted first. The exit code does not depend on the result.
+
+    Examples:
+        # Why was the second run slower?
+        spark-operator compare pi report
+
+        # What changed between the last two runs of a task of Airflow?
+        spark-operator compare --dag sales --task load
+
+        # The fields whose values differ, for a script
+        spark-operator compare pi report -o json | jq .differences
     """
     access = ClusterAccess(kubeconfig=kubeconfig, context=context, namespace=namespace)
     ids: Sequence[str | None] = runs or [None]

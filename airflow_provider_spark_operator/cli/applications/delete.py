@@ -22,17 +22,6 @@ from ..options.declaration import Parameter
 from ..options.options import Context, DryRun, Kubeconfig, Namespace, Selector
 from .named_applications import act_on_applications, act_on_names, list_applications
 
-EXAMPLES = """
-# Delete two applications, and wait until they no longer exist
-spark-operator delete pi report --wait
-
-# Delete all applications with a label
-spark-operator delete -l team=a,stage=test
-
-# Print which applications of a namespace would be deleted, and delete nothing
-spark-operator delete --all -n jobs --dry-run
-"""
-
 
 def run(
     names: Annotated[
@@ -55,6 +44,16 @@ def run(
 
     If an application is deleted, its driver and its executors are deleted too, even if they are running. A task of
     Airflow that waits for a deleted application fails.
+
+    Examples:
+        # Delete two applications, and wait until they no longer exist
+        spark-operator delete pi report --wait
+
+        # Delete all applications with a label
+        spark-operator delete -l team=a,stage=test
+
+        # Print which applications of a namespace would be deleted, and delete nothing
+        spark-operator delete --all -n jobs --dry-run
     """
     if (bool(names), selector is not None, every).count(True) != 1:
         raise CommandError("delete needs one of: names, -l SELECTOR, or --all", ExitCode.INVALID)

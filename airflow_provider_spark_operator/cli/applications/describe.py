@@ -50,17 +50,6 @@ from ..views.description import Description, build_document, read_description
 from ..views.event_rows import TITLES, build_event_row, style_type
 from .named_applications import run_with_application
 
-EXAMPLES = """
-# Why did the application fail?
-spark-operator describe pi
-
-# Whether to retry, for a script: not if the program failed, or if a retry would certainly fail again
-spark-operator describe pi -o json | jq '.verdict | .retryWorthy and .failureKind != "application"'
-
-# Why did the last run of a task of Airflow fail?
-spark-operator describe --dag sales --task load
-"""
-
 _MAX_ROWS: Final = 20
 _LOST: Final = "not known: no pod or Event shows them"
 
@@ -81,6 +70,16 @@ def run(
 
     If the application failed, the description contains the cause and the last lines of the driver's log. If you lack a
     permission, the command leaves out the section that needs it, and names the permission.
+
+    Examples:
+        # Why did the application fail?
+        spark-operator describe pi
+
+        # Whether to retry, for a script: not if the program failed, or if a retry would certainly fail again
+        spark-operator describe pi -o json | jq '.verdict | .retryWorthy and .failureKind != "application"'
+
+        # Why did the last run of a task of Airflow fail?
+        spark-operator describe --dag sales --task load
     """
     access = ClusterAccess(kubeconfig=kubeconfig, context=context, namespace=namespace)
     wanted = TaskFilter(dag, task, run)

@@ -23,14 +23,6 @@ from ..output.tables import Table, build_columns, print_table
 from ..views.event_rows import TITLES, build_event_row, style_type
 from .named_applications import run_with_application
 
-EXAMPLES = """
-# Events of an application and its pods in the current namespace
-spark-operator events pi
-
-# Print new events until the application has ended
-spark-operator events pi -f
-"""
-
 # Airflow's role permits to list Events, but not to watch them.
 _PAUSE_SECONDS: Final = 2.0
 # The items of a list have no kind.
@@ -55,6 +47,13 @@ def run(
     executor pods usually cannot be found, because the names of these pods have a random prefix.
 
     Without a name, the options of the task select the newest application that the task has submitted.
+
+    Examples:
+        # Events of an application and its pods in the current namespace
+        spark-operator events pi
+
+        # Print new events until the application has ended
+        spark-operator events pi -f
     """
     if follow and output != TABLE:
         raise CommandError(f"--follow prints a table only: it cannot be combined with -o {output}", ExitCode.INVALID)

@@ -19,14 +19,6 @@ from ..base.web_interfaces import read_ui_url
 from ..options.options import ApplicationName, Context, Kubeconfig, Namespace
 from .port_forward import Interface, LocalPort, Unavailable, forward, get_port
 
-EXAMPLES = """
-# Show the Spark UI of an application at http://127.0.0.1:4040
-spark-operator forward pi
-
-# Use a free port
-spark-operator forward pi --port 0
-"""
-
 _UI_PORT = 4040
 _UI_PORT_NAME = "spark-ui"
 _UI_PROPERTY = "spark.ui.port"
@@ -45,6 +37,13 @@ def run(
     shows the new driver. While no driver runs, the page shows the reason, and reloads until a driver runs.
 
     You need the permissions to get and create pods/portforward. Ctrl+C ends the command with exit code 0.
+
+    Examples:
+        # Show the Spark UI of an application at http://127.0.0.1:4040
+        spark-operator forward pi
+
+        # Use a free port
+        spark-operator forward pi --port 0
     """
     access = ClusterAccess(kubeconfig=kubeconfig, context=context, namespace=namespace)
     return run_with_client(access, lambda client: _forward(client, name, port, kubeconfig))

@@ -38,23 +38,6 @@ from ..views.pod_census import PodCensus
 from .list_watch import watch_applications
 from .named_applications import describe_absence, list_applications
 
-EXAMPLES = """
-# Applications in the current namespace
-spark-operator list
-
-# The applications that one task of Airflow has submitted, in all runs
-spark-operator list --dag sales --task load
-
-# Applications of the last day that failed because of the infrastructure, in all namespaces
-spark-operator list -A --failure infrastructure --younger-than 1d
-
-# Failed applications in all namespaces, with the reason and the time since their end
-spark-operator list -A --state failed -o wide
-
-# Follow the running applications of a team
-spark-operator list -l team=a --state running --watch
-"""
-
 _WIDE = "wide"
 _NAME = "name"
 _WORDS = (*Phase, Outcome.SUCCEEDED, Outcome.FAILED)
@@ -127,6 +110,22 @@ def run(
 
     A narrow terminal shows the outcome of an ended application in place of its state, and leaves out columns. `-o wide`
     and pipes leave out nothing.
+
+    Examples:
+        # Applications in the current namespace
+        spark-operator list
+
+        # The applications that one task of Airflow has submitted, in all runs
+        spark-operator list --dag sales --task load
+
+        # Applications of the last day that failed because of the infrastructure, in all namespaces
+        spark-operator list -A --failure infrastructure --younger-than 1d
+
+        # Failed applications in all namespaces, with the reason and the time since their end
+        spark-operator list -A --state failed -o wide
+
+        # Follow the running applications of a team
+        spark-operator list -l team=a --state running --watch
     """
     if watch and sort is Order.AGE:
         raise CommandError("--sort and --watch cannot be combined", ExitCode.INVALID)

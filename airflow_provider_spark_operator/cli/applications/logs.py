@@ -45,32 +45,6 @@ from ..output.log_printer import LogLevel, LogPrinter
 from ..views.application_end import print_continuation
 from .named_applications import run_with_application
 
-EXAMPLES = """
-# Print the driver's log so far
-spark-operator logs pi
-
-# Print the log of the last run of a task of Airflow
-spark-operator logs --dag sales --task load
-
-# Print Spark's own lines on a terminal, too
-spark-operator logs pi --level all
-
-# Follow the driver from its last ten lines, also through restarts
-spark-operator logs pi -f --tail 10
-
-# Follow all executors, with the name of the pod before each line
-spark-operator logs pi -f --executor all
-
-# Follow the driver and all executors
-spark-operator logs pi -f --all-pods
-
-# Print the last five lines of one executor
-spark-operator logs pi --executor 1 --tail 5
-
-# Print the log of the driver before the last restart
-spark-operator logs pi --previous
-"""
-
 _ALL = "all"
 # The largest number that the API accepts.
 _MAX_LINES = 2**63 - 1
@@ -172,6 +146,31 @@ def run(
     current driver ends, even if the application is then restarted.
 
     Without a name, the options of the task select the newest application that the task has submitted.
+
+    Examples:
+        # Print the driver's log so far
+        spark-operator logs pi
+
+        # Print the log of the last run of a task of Airflow
+        spark-operator logs --dag sales --task load
+
+        # Print Spark's own lines on a terminal, too
+        spark-operator logs pi --level all
+
+        # Follow the driver from its last ten lines, also through restarts
+        spark-operator logs pi -f --tail 10
+
+        # Follow all executors, with the name of the pod before each line
+        spark-operator logs pi -f --executor all
+
+        # Follow the driver and all executors
+        spark-operator logs pi -f --all-pods
+
+        # Print the last five lines of one executor
+        spark-operator logs pi --executor 1 --tail 5
+
+        # Print the log of the driver before the last restart
+        spark-operator logs pi --previous
     """
     if all_pods and executor is not None:
         raise CommandError("--all-pods and --executor cannot be combined", ExitCode.INVALID)

@@ -30,17 +30,6 @@ from ..options.task_filter import TaskFilter
 from ..views.pod_census import PodCensus
 from ..views.report_table import ReportPrinter
 
-EXAMPLES = f"""
-# The core-hours of the last 7 days in all namespaces
-spark-operator report -A
-
-# The applications of the last day, for a spreadsheet
-spark-operator report --since 1d -o csv
-
-# What each DAG of Airflow cost in the last 30 days. {TOKEN_VARIABLE} contains a token
-spark-operator report --airflow https://airflow.example.com --since 30d --by dag
-"""
-
 
 class ReportOutput(StrEnum):
     """The formats of the report."""
@@ -96,6 +85,16 @@ def run(
 
     An unknown value is empty, `≥` marks one that is incomplete, and a note names the reason. Spark deletes the pods of
     executors at the end. For an hour, their Events show them if spark.kubernetes.executor.podNamePrefix is set.
+
+    Examples:
+        # The core-hours of the last 7 days in all namespaces
+        spark-operator report -A
+
+        # The applications of the last day, for a spreadsheet
+        spark-operator report --since 1d -o csv
+
+        # What each DAG of Airflow cost in the last 30 days. AIRFLOW_CLI_TOKEN contains a token
+        spark-operator report --airflow https://airflow.example.com --since 30d --by dag
     """
     table, period = read_prices(prices) if prices is not None else None, parse_duration(since)
     nothing, with_namespace = f"no runs of the last {since} found", all_namespaces or airflow is not None

@@ -34,23 +34,6 @@ from ..views.application_end import DeletionTimeout, Timeout, Verbose, Wait, rea
 from .named_applications import print_accepted, report_submission
 from .replacement import check_replacement, replace_application
 
-EXAMPLES = """
-# Run an application again
-spark-operator restart pi
-
-# Run it again, print the driver's log, and exit with the code of its outcome
-spark-operator restart pi --follow
-
-# Run it again with more memory and executors
-spark-operator restart pi --executor-memory 4g --executor-instances 10
-
-# Check the changed application without restarting it, and print its manifest
-spark-operator restart pi --executor-memory 4g --dry-run
-
-# Run it again with other arguments
-spark-operator restart pi --set 'spec.driverArgs=["100"]'
-"""
-
 
 @add_parameter_options(before="context", names=RESOURCE_NAMES)
 def run(
@@ -92,6 +75,22 @@ def run(
     driver pod no longer exist. Kubernetes deletes everything that the old application owns. The command refuses to
     restart an application that another resource owns, or that an Airflow task may still wait for. A suspended
     application stays suspended until `spark-operator resume`.
+
+    Examples:
+        # Run an application again
+        spark-operator restart pi
+
+        # Run it again, print the driver's log, and exit with the code of its outcome
+        spark-operator restart pi --follow
+
+        # Run it again with more memory and executors
+        spark-operator restart pi --executor-memory 4g --executor-instances 10
+
+        # Check the changed application without restarting it, and print its manifest
+        spark-operator restart pi --executor-memory 4g --dry-run
+
+        # Run it again with other arguments
+        spark-operator restart pi --set 'spec.driverArgs=["100"]'
     """
     if other_name:
         raise CommandError(f"--name: `restart` keeps the name. {_advise_on_copy(name, other_name)}", ExitCode.INVALID)

@@ -7,11 +7,6 @@ from ..options.options import Context, Kubeconfig, Namespace
 from .named_applications import ApplicationNames
 from .suspend import set_all_suspended
 
-EXAMPLES = """
-# Resume a suspended application
-spark-operator resume pi
-"""
-
 
 def run(
     names: ApplicationNames,
@@ -19,6 +14,11 @@ def run(
     kubeconfig: Kubeconfig = None,
     namespace: Namespace = None,
 ) -> ExitCode:
-    """Resume suspended applications: the operator starts a new attempt as soon as the old pods are deleted."""
+    """Resume suspended applications: the operator starts a new attempt as soon as the old pods are deleted.
+
+    Examples:
+        # Resume a suspended application
+        spark-operator resume pi
+    """
     access = ClusterAccess(kubeconfig=kubeconfig, context=context, namespace=namespace)
     return run_with_client(access, lambda client: set_all_suspended(client, names, suspended=False))

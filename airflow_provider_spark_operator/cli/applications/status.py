@@ -37,17 +37,6 @@ from ..views.application_columns import (
 )
 from .named_applications import run_with_application
 
-EXAMPLES = """
-# The state of an application in the current namespace
-spark-operator status pi
-
-# The state of the newest application of a task of Airflow
-spark-operator status --dag sales --task load
-
-# Print the application. Change the output, and submit it under another name
-spark-operator status pi -o yaml
-"""
-
 
 def run(
     name: OptionalName = None,
@@ -69,6 +58,16 @@ def run(
 
     With a format other than text, the command prints the application as the API returns it, and needs no permission to
     list pods. You can edit this output, and submit it under another name with `spark-operator submit`.
+
+    Examples:
+        # The state of an application in the current namespace
+        spark-operator status pi
+
+        # The state of the newest application of a task of Airflow
+        spark-operator status --dag sales --task load
+
+        # Print the application. Change the output, and submit it under another name
+        spark-operator status pi -o yaml
     """
     access = ClusterAccess(kubeconfig=kubeconfig, context=context, namespace=namespace)
     return run_with_application(

@@ -31,11 +31,6 @@ from ..options.options import ApplicationName, Context, Kubeconfig, Namespace
 from ..views.application_end import DeletionTimeout, Wait, wait_and_report
 from .replacement import check_owner
 
-EXAMPLES = """
-# Ask a streaming job to end, and give it ten minutes
-spark-operator stop clicks --timeout 10m
-"""
-
 
 def run(
     name: ApplicationName,
@@ -58,6 +53,10 @@ def run(
     If the program ends in time, the exit code is that of its outcome. It is 4 after the timeout. A task of Airflow
     that waits for the application ends with the outcome of the program. If the application was deleted, the task fails
     without a retry.
+
+    Examples:
+        # Ask a streaming job to end, and give it ten minutes
+        spark-operator stop clicks --timeout 10m
     """
     limits = parse_duration(timeout), parse_duration(deletion_timeout)
     access = ClusterAccess(kubeconfig=kubeconfig, context=context, namespace=namespace)

@@ -45,35 +45,6 @@ from ..views.application_end import MaxCoreHours, Quiet, Timeout, Verbose, Wait,
 from .named_applications import print_accepted, report_submission
 from .replacement import check_replacement, replace_application
 
-EXAMPLES = """
-# Submit a manifest
-spark-operator submit pi.yaml
-
-# On a local cluster, a script needs only an image
-spark-operator submit report.py --image spark:4.3.0
-
-# Submit a script with its arguments, print the driver's log, and exit with the code of its outcome
-spark-operator submit report.py --image spark:4.3.0 --service-account spark --follow -- --day 2026-01-31
-
-# Write the arguments without -- if none of them begins with a hyphen
-spark-operator submit report.py 2026-01-31 eu --image spark:4.3.0 --service-account spark
-
-# Submit a script, and get the name of the application in a shell script
-name=$(spark-operator submit report.py --image spark:4.3.0 --service-account spark -o name)
-
-# Submit a manifest under another name and with other values
-spark-operator submit pi.yaml --name pi-large --executor-instances 10 --conf spark.ui.port=4050
-
-# Check the application in the cluster without creating it, and print its manifest
-spark-operator submit pi.yaml --executor-instances 10 --dry-run
-
-# Run a changed manifest in place of the application with the same name
-spark-operator submit pi.yaml --replace
-
-# Set any field of the manifest
-spark-operator submit pi.yaml --set spec.applicationTolerations.resourceRetainPolicy=Always
-"""
-
 
 @add_parameter_options(before="ttl")
 def run(
@@ -118,6 +89,34 @@ def run(
     --priority is kueue_priority. Local files of a program become a ConfigMap of the application; large and binary files
     are uploaded to --upload-to. The application continues if the command is interrupted. After a success, the driver
     pod is deleted, and its log with it; --keep-driver keeps it.
+
+    Examples:
+        # Submit a manifest
+        spark-operator submit pi.yaml
+
+        # On a local cluster, a script needs only an image
+        spark-operator submit report.py --image spark:4.3.0
+
+        # Submit a script with its arguments, print the driver's log, and exit with the code of its outcome
+        spark-operator submit report.py --image spark:4.3.0 --service-account spark --follow -- --day 2026-01-31
+
+        # Write the arguments without -- if none of them begins with a hyphen
+        spark-operator submit report.py 2026-01-31 eu --image spark:4.3.0 --service-account spark
+
+        # Submit a script, and get the name of the application in a shell script
+        name=$(spark-operator submit report.py --image spark:4.3.0 --service-account spark -o name)
+
+        # Submit a manifest under another name and with other values
+        spark-operator submit pi.yaml --name pi-large --executor-instances 10 --conf spark.ui.port=4050
+
+        # Check the application in the cluster without creating it, and print its manifest
+        spark-operator submit pi.yaml --executor-instances 10 --dry-run
+
+        # Run a changed manifest in place of the application with the same name
+        spark-operator submit pi.yaml --replace
+
+        # Set any field of the manifest
+        spark-operator submit pi.yaml --set spec.applicationTolerations.resourceRetainPolicy=Always
     """
     waiting = read_wait(
         wait=wait,

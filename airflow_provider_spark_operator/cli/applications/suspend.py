@@ -21,11 +21,6 @@ from .named_applications import ApplicationNames, act_on_names
 # An operator reacts within a second, unless it is overloaded.
 REACTION_SECONDS = 15.0
 
-EXAMPLES = """
-# Stop the driver of an application until it is resumed
-spark-operator suspend pi
-"""
-
 
 def run(
     names: ApplicationNames,
@@ -41,6 +36,10 @@ def run(
     restart. An application that has ended cannot be suspended. The command fails, and changes nothing, if the
     CustomResourceDefinition in the cluster has no `spec.suspend`. If a driver runs, the command waits up to 15 s until
     the operator stops it, and fails if the operator ignores the field.
+
+    Examples:
+        # Stop the driver of an application until it is resumed
+        spark-operator suspend pi
     """
     access = ClusterAccess(kubeconfig=kubeconfig, context=context, namespace=namespace)
     return run_with_client(access, lambda client: set_all_suspended(client, names, suspended=True))

@@ -43,17 +43,6 @@ from ..output.output import clean_cell, format_value, open_console
 from ..views.description import LOST_EXECUTORS, Description, read_description
 from .named_applications import run_with_application
 
-EXAMPLES = """
-# Show the timeline on the terminal
-spark-operator timeline pi
-
-# Draw it for a report
-spark-operator timeline pi --svg pi.svg
-
-# The core-hours that the executors requested, for a script
-spark-operator timeline pi -o json | jq .totals.requested.executor.coreHours
-"""
-
 _STANDARD_OUTPUT: Final = "-"
 
 
@@ -79,6 +68,16 @@ def run(
     --prices, it contains the cost.
 
     Without a name, the options of the task select the newest application that the task has submitted.
+
+    Examples:
+        # Show the timeline on the terminal
+        spark-operator timeline pi
+
+        # Draw it for a report
+        spark-operator timeline pi --svg pi.svg
+
+        # The core-hours that the executors requested, for a script
+        spark-operator timeline pi -o json | jq .totals.requested.executor.coreHours
     """
     if svg is not None and output is ReportFormat.JSON:
         raise CommandError("--svg and --output json cannot be combined", ExitCode.INVALID)

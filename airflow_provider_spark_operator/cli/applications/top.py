@@ -31,20 +31,6 @@ from ..options.declaration import Parameter
 from ..options.options import AllNamespaces, Context, Kubeconfig, Namespace, PodSelector, Prices
 from ..output.tables import print_table
 
-EXAMPLES = """
-# Executors, cores and memory of the applications in the current namespace
-spark-operator top
-
-# The largest applications of the cluster first
-spark-operator top -A --sort-by memory
-
-# The driver and each executor of one application
-spark-operator top pi
-
-# What the running applications have cost so far
-spark-operator top -A --cost --prices prices.json
-"""
-
 _ENDED: Final = frozenset({"succeeded", "failed"})
 _ROLES: Final = f"{LABEL_ROLE} in ({ROLE_DRIVER},{ROLE_EXECUTOR})"
 
@@ -96,6 +82,19 @@ def run(
 
     The cost of a running application contains that of its ended pods, as long as they exist. Spark deletes the pods of
     ended executors. A note says if the cost is not complete.
+
+    Examples:
+        # Executors, cores and memory of the applications in the current namespace
+        spark-operator top
+
+        # The largest applications of the cluster first
+        spark-operator top -A --sort-by memory
+
+        # The driver and each executor of one application
+        spark-operator top pi
+
+        # What the running applications have cost so far
+        spark-operator top -A --cost --prices prices.json
     """
     if prices is not None and not cost:
         raise CommandError("--prices needs --cost", ExitCode.INVALID)

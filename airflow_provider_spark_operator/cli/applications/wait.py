@@ -23,17 +23,6 @@ from ..options.task_filter import TaskFilter
 from ..views.application_end import Timeout, Wait, wait_and_report
 from .named_applications import run_with_application
 
-EXAMPLES = """
-# Wait for the end; the exit code tells how the application ended
-spark-operator wait pi
-
-# Wait at most ten minutes until the application runs
-spark-operator wait pi --for RunningHealthy --timeout 10m
-
-# Wait until two executors are ready
-spark-operator wait pi --for executors=2
-"""
-
 _EXECUTORS: Final = "executors="
 
 
@@ -76,6 +65,16 @@ def run(
     deleted. It is 4 after the timeout.
 
     Without a name, the options of the task select the newest application that the task has submitted.
+
+    Examples:
+        # Wait for the end; the exit code tells how the application ended
+        spark-operator wait pi
+
+        # Wait at most ten minutes until the application runs
+        spark-operator wait pi --for RunningHealthy --timeout 10m
+
+        # Wait until two executors are ready
+        spark-operator wait pi --for executors=2
     """
     limit = parse_duration(timeout) if timeout is not None else None
     numbers = [int(word.removeprefix(_EXECUTORS)) for word in states or () if word.startswith(_EXECUTORS)]

@@ -25,11 +25,6 @@ from ..files.documents import DocumentError, read_documents
 from ..options.declaration import Parameter
 from ..options.options import Context, Kubeconfig, Namespace, require_text
 
-EXAMPLES = """
-# Create a SparkCluster, and wait until its master and its workers are ready
-spark-operator cluster create analytics.yaml --wait
-"""
-
 
 def run(
     path: Annotated[str, Parameter("FILE", "file with one SparkCluster; - for standard input", check=require_text)],
@@ -45,6 +40,10 @@ def run(
     """Create a SparkCluster from a file.
 
     The command validates the file first. With --wait, it prints the states and the number of ready pods to stderr.
+
+    Examples:
+        # Create a SparkCluster, and wait until its master and its workers are ready
+        spark-operator cluster create analytics.yaml --wait
     """
     document = _read_cluster(path)
     limit = parse_duration(timeout) if wait else None

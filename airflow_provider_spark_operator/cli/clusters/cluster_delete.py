@@ -19,11 +19,6 @@ from ..options.completers import complete_clusters
 from ..options.declaration import Parameter
 from ..options.options import Context, Kubeconfig, Namespace
 
-EXAMPLES = """
-# Delete a SparkCluster, and wait until it no longer exists
-spark-operator cluster delete analytics --wait
-"""
-
 
 def run(
     names: Annotated[
@@ -42,6 +37,10 @@ def run(
 
     When a SparkCluster is deleted, Kubernetes deletes its master and its workers, too. Applications that run on the
     SparkCluster fail.
+
+    Examples:
+        # Delete a SparkCluster, and wait until it no longer exists
+        spark-operator cluster delete analytics --wait
     """
     limit = parse_duration(timeout) if wait else None
     access = ClusterAccess(kubeconfig=kubeconfig, context=context, namespace=namespace)

@@ -18,11 +18,6 @@ from ..base.web_interfaces import read_started_url
 from ..options.options import ClusterName, Context, Kubeconfig, Namespace
 from .cluster_list import read_state
 
-EXAMPLES = """
-# Show the web interface of the master at http://127.0.0.1:8080
-spark-operator cluster forward analytics
-"""
-
 _PORT_NAME = "web"
 
 
@@ -39,6 +34,10 @@ def run(
     the network of the Kubernetes cluster, and do not work.
 
     You need the permissions to get and create pods/portforward. Ctrl+C ends the command with exit code 0.
+
+    Examples:
+        # Show the web interface of the master at http://127.0.0.1:8080
+        spark-operator cluster forward analytics
     """
     access = ClusterAccess(kubeconfig=kubeconfig, context=context, namespace=namespace)
     return run_with_client(access, lambda client: _forward(client, name, port, kubeconfig))

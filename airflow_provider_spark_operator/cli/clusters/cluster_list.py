@@ -99,15 +99,6 @@ def _get_cluster(pod: Mapping[str, Any]) -> str | None:
     return label
 
 
-EXAMPLES = """
-# SparkClusters in the current namespace
-spark-operator cluster list
-
-# SparkClusters of a team in all namespaces, with the URLs of their masters
-spark-operator cluster list -A -l team=a -o wide
-"""
-
-
 def run(
     selector: Selector = None,
     output: Output = TABLE,
@@ -121,6 +112,13 @@ def run(
     The command needs the permission to list pods. The column WORKERS shows the number of ready workers and
     the desired number. The desired number comes from the StatefulSet or, if you may not list StatefulSets, from the
     SparkCluster.
+
+    Examples:
+        # SparkClusters in the current namespace
+        spark-operator cluster list
+
+        # SparkClusters of a team in all namespaces, with the URLs of their masters
+        spark-operator cluster list -A -l team=a -o wide
     """
     access = ClusterAccess(kubeconfig=kubeconfig, context=context, namespace=namespace)
     return run_with_client(access, lambda client: _list(client, selector, output, all_namespaces=all_namespaces))

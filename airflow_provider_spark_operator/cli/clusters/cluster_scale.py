@@ -19,11 +19,6 @@ from ..base.exit_codes import ExitCode
 from ..options.declaration import Parameter
 from ..options.options import ClusterName, Context, Kubeconfig, Namespace
 
-EXAMPLES = """
-# Run a SparkCluster with five workers
-spark-operator cluster scale analytics 5
-"""
-
 
 def run(
     name: ClusterName,
@@ -39,6 +34,10 @@ def run(
     scales automatically (minWorkers is less than maxWorkers).
 
     You need the permission to patch statefulsets/scale.
+
+    Examples:
+        # Run a SparkCluster with five workers
+        spark-operator cluster scale analytics 5
     """
     access = ClusterAccess(kubeconfig=kubeconfig, context=context, namespace=namespace)
     return run_with_client(access, lambda client: _scale(client, name, workers))

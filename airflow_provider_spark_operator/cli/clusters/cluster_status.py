@@ -17,11 +17,6 @@ from ..options.options import TEXT, ClusterName, Context, Kubeconfig, Namespace,
 from ..output.output import clean_cell, print_resource
 from .cluster_list import read_message, read_state, read_view
 
-EXAMPLES = """
-# The state of a SparkCluster in the current namespace
-spark-operator cluster status analytics
-"""
-
 
 def run(
     name: ClusterName,
@@ -35,6 +30,10 @@ def run(
     The command shows why a pod cannot start, what a suspended or queued SparkCluster waits for, and whether its
     controller does not run. The exit code is 0 if the SparkCluster exists, whatever its state. With a format other than
     text, the command prints the SparkCluster as the API returns it.
+
+    Examples:
+        # The state of a SparkCluster in the current namespace
+        spark-operator cluster status analytics
     """
     access = ClusterAccess(kubeconfig=kubeconfig, context=context, namespace=namespace)
     return run_with_client(

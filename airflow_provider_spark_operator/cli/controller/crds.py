@@ -9,14 +9,6 @@ from ..options.declaration import Parameter
 from ..options.options import DocumentFormat, DocumentOutput, require_text
 from ..output.output import print_documents
 
-EXAMPLES = """
-# Install the definitions
-spark-operator crds | kubectl apply --server-side -f -
-
-# Print one definition as JSON
-spark-operator crds --kind SparkCluster -o json
-"""
-
 
 def _list_kinds() -> list[str]:
     return [str(definition["spec"]["names"]["kind"]) for definition in build_custom_resource_definitions()]
@@ -37,6 +29,13 @@ def run(
     """Print the CustomResourceDefinitions.
 
     Install them before you start the controller or create an application.
+
+    Examples:
+        # Install the definitions
+        spark-operator crds | kubectl apply --server-side -f -
+
+        # Print one definition as JSON
+        spark-operator crds --kind SparkCluster -o json
     """
     definitions = build_custom_resource_definitions()
     if kind:

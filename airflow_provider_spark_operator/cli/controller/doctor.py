@@ -25,14 +25,6 @@ from .diagnosis.drivers import DEFAULT_ACCOUNT, check_drivers
 from .diagnosis.finding import Finding, Status, print_findings
 from .diagnosis.quotas import check_quotas
 
-EXAMPLES = """
-# Check the cluster and the current namespace
-spark-operator doctor
-
-# Print only the checks that failed, as JSON
-spark-operator doctor -n jobs -o json | jq '.checks[] | select(.status == "failed")'
-"""
-
 
 class ReportFormat(StrEnum):
     """The formats of the report."""
@@ -62,6 +54,13 @@ def run(
 
     The exit code is 0 if no check failed; skipped checks do not change it. It is 3 if the connection failed, or if a
     permission that applications need is missing. It is 5 if another check failed.
+
+    Examples:
+        # Check the cluster and the current namespace
+        spark-operator doctor
+
+        # Print only the checks that failed, as JSON
+        spark-operator doctor -n jobs -o json | jq '.checks[] | select(.status == "failed")'
     """
     access = ClusterAccess(kubeconfig=kubeconfig, context=context, namespace=namespace)
     return run_with_client(access, lambda client: _diagnose(client, service_account, output))

@@ -9,14 +9,6 @@ from ..base.exit_codes import ExitCode
 from ..options.declaration import Parameter
 from ..options.options import require_namespace
 
-EXAMPLES = """
-# Create the service account of drivers and its permissions
-spark-operator roles --for driver -n jobs | kubectl apply -f -
-
-# Read the permissions that Airflow needs
-spark-operator roles --for airflow
-"""
-
 # The files are copies of those in docs/manifests: a test compares them.
 _FOLDER: Final = Path(__file__).with_name("manifests")
 _METADATA: Final = re.compile(r"(?<=^metadata:\n)(?=  name: )", re.MULTILINE)
@@ -63,6 +55,13 @@ def run(
 
     The output is that of the files in docs/manifests of the repository. Bind a Role without a RoleBinding to your
     identity; the comments say how. `spark-operator doctor` checks the permissions.
+
+    Examples:
+        # Create the service account of drivers and its permissions
+        spark-operator roles --for driver -n jobs | kubectl apply -f -
+
+        # Read the permissions that Airflow needs
+        spark-operator roles --for airflow
     """
     chosen = [audience] if audience else [*Audience]
     names = dict.fromkeys(name for one in chosen for name in _FILES[one])

@@ -18,14 +18,6 @@ from ..options.options import LOCAL_HOME, LocalHome
 
 _POLL_SECONDS = 0.05
 
-EXAMPLES = """
-# Stop the cluster of `spark-operator local up` in another terminal
-spark-operator local down
-
-# Stop the cluster of another folder
-spark-operator local down --home ~/.spark-local
-"""
-
 
 def run(
     home: LocalHome = LOCAL_HOME,
@@ -42,6 +34,13 @@ def run(
 
     The command sends SIGTERM to the process that runs the cluster. Logs and volumes in the folder are kept. Objects
     are kept only if the cluster was started with --keep. If no cluster runs, the command does nothing and succeeds.
+
+    Examples:
+        # Stop the cluster of `spark-operator local up` in another terminal
+        spark-operator local down
+
+        # Stop the cluster of another folder
+        spark-operator local down --home ~/.spark-local
     """
     return run_until_signal(
         lambda: _stop(Path(home), parse_duration(timeout).total_seconds()), after_sigterm=ExitCode.INTERRUPTED

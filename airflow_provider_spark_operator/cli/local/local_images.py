@@ -19,20 +19,18 @@ from ..output.tables import print_table
 _HEAD = ("IMAGE", "RUNTIME", "RUNS")
 
 
-EXAMPLES = """
-# Show which images run Spark, and which run the command of their container
-spark-operator local images
-
-# Show the effect of a rule
-spark-operator local images --image 'registry.example.com/*=spark'
-"""
-
-
 def run(image: ImageRules = None, output: ReportOutput = ReportFormat.TEXT) -> ExitCode:
     """List the images that the cluster can run, and the runtime of each.
 
     The first rule that matches the name of an image applies. Rules of --image take precedence over the
     default rules.
+
+    Examples:
+        # Show which images run Spark, and which run the command of their container
+        spark-operator local images
+
+        # Show the effect of a rule
+        spark-operator local images --image 'registry.example.com/*=spark'
     """
     rules = parse_image_rules(image)
     what_runs = {

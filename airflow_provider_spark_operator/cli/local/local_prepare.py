@@ -8,17 +8,16 @@ from ..base.errors import CommandError, print_note
 from ..base.exit_codes import ExitCode
 from ..base.signals import run_until_signal
 
-EXAMPLES = """
-# Write the archive once, before the first runs
-spark-operator local prepare
-"""
-
 
 def run() -> ExitCode:
     """Run Spark once (about a minute), and write an archive of its classes.
 
     With the archive, a JVM needs half the processor time to start. The archive (about 130 MB) is in this Python
     environment. The command prints its path.
+
+    Examples:
+        # Write the archive once, before the first runs
+        spark-operator local prepare
     """
     return run_until_signal(_prepare, after_sigterm=ExitCode.INTERRUPTED)
 

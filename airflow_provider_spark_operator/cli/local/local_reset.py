@@ -9,18 +9,17 @@ from ..base.errors import CommandError, print_note
 from ..base.exit_codes import ExitCode
 from ..options.options import LOCAL_HOME, LocalHome
 
-EXAMPLES = """
-# Delete the objects, logs and volumes of the cluster in .spark-local
-spark-operator local down
-spark-operator local reset
-"""
-
 
 def run(home: LocalHome = LOCAL_HOME) -> ExitCode:
     """Delete the state of a stopped cluster: its objects, the logs of its pods, and its volumes.
 
     The command fails if the cluster is running, or if the folder contains files other than those of a local cluster. If
     the folder does not exist, the command does nothing and succeeds.
+
+    Examples:
+        # Delete the objects, logs and volumes of the cluster in .spark-local
+        spark-operator local down
+        spark-operator local reset
     """
     path = Path(home).absolute()
     try:

@@ -48,17 +48,6 @@ _PARAMETERS = (
     *("driver_memory", "executor_memory", "executor_cores", "executor_instances"),
 )
 
-EXAMPLES = """
-# Run a script with one executor, and keep the output of its driver
-spark-operator local run report.py 2026-01-31 > report.log
-
-# Pass options to the script, and set memory and a Spark property
-spark-operator local run report.py --driver-memory 2g --conf spark.sql.shuffle.partitions=4 -- --day 2026-01-31
-
-# Run a manifest, and stop after ten minutes with exit code 4
-spark-operator local run pi.yaml --timeout 10m
-"""
-
 
 @dataclass(frozen=True)
 class _Options:
@@ -124,6 +113,16 @@ def run(
     SIGTERM, SIGINT and SIGHUP end the application and its cluster.
 
     A script runs with the installed Spark, in the current folder, with one executor by default.
+
+    Examples:
+        # Run a script with one executor, and keep the output of its driver
+        spark-operator local run report.py 2026-01-31 > report.log
+
+        # Pass options to the script, and set memory and a Spark property
+        spark-operator local run report.py --driver-memory 2g --conf spark.sql.shuffle.partitions=4 -- --day 2026-01-31
+
+        # Run a manifest, and stop after ten minutes with exit code 4
+        spark-operator local run pi.yaml --timeout 10m
     """
     check_quiet(quiet=quiet, verbose=verbose)
     document = compose_local_application(file, arguments or (), read_parameter_values(parameters))

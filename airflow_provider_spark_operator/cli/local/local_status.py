@@ -25,14 +25,6 @@ from ..views.application_columns import describe_outcome, describe_state, format
 
 _TITLES = ("NAMESPACE", "NAME", "STATE", "OUTCOME", "AGE", "SPARK UI")
 
-EXAMPLES = """
-# Show the cluster of `spark-operator local up`
-spark-operator local status
-
-# Use its kubeconfig in a script
-export KUBECONFIG=$(spark-operator local status -o json | jq -r .kubeconfig)
-"""
-
 
 @dataclass(frozen=True)
 class _Application:
@@ -45,6 +37,13 @@ def run(home: LocalHome = LOCAL_HOME, output: ReportOutput = ReportFormat.TEXT) 
 
     If you set no --home, and the default folder has no cluster, the command shows the local cluster that the
     environment variable KUBECONFIG selects. The exit code is 0 even if no cluster is running.
+
+    Examples:
+        # Show the cluster of `spark-operator local up`
+        spark-operator local status
+
+        # Use its kubeconfig in a script
+        export KUBECONFIG=$(spark-operator local status -o json | jq -r .kubeconfig)
     """
     return run_until_signal(lambda: _show(Path(home), output), after_sigterm=ExitCode.INTERRUPTED)
 

@@ -23,15 +23,6 @@ from .local_images import parse_image_rules
 _COMMAND = "spark-operator local up"
 
 
-EXAMPLES = """
-# Start a cluster, and use it in another terminal with KUBECONFIG=.spark-local/kubeconfig
-spark-operator local up
-
-# Keep the objects for the next start
-spark-operator local up --home ~/.spark-local --keep
-"""
-
-
 @dataclass(frozen=True)
 class _Options:
     home: Path
@@ -74,6 +65,13 @@ def run(
 
     When the cluster has started, the command prints one line `ready kubeconfig=FILE`. SIGTERM, SIGINT, SIGHUP
     or `spark-operator local down` ends the cluster and all its pods.
+
+    Examples:
+        # Start a cluster, and use it in another terminal with KUBECONFIG=.spark-local/kubeconfig
+        spark-operator local up
+
+        # Keep the objects for the next start
+        spark-operator local up --home ~/.spark-local --keep
     """
     configure_logs(log_format)
     images = parse_image_rules(image)

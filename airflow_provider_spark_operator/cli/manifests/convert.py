@@ -19,20 +19,6 @@ from ..options.declaration import Parameter
 from ..options.options import DocumentFormat, DocumentOutput
 from ..output.output import format_documents, print_documents
 
-EXAMPLES = """
-# Convert a manifest, and read the report
-spark-operator convert pi.yaml > pi-apache.yaml
-
-# Convert all manifests of a folder
-spark-operator convert manifests/ --output-directory converted/
-
-# Convert the applications of a cluster
-kubectl get sparkapplications.sparkoperator.k8s.io -o yaml | spark-operator convert -
-
-# Write the report as JSON
-spark-operator convert pi.yaml --report json 2> report.json
-"""
-
 # Longer paths stand out of their column, so that the reasons of the others stay close to their paths.
 _WIDEST_PATH = 46
 
@@ -76,6 +62,19 @@ def run(
 
     The report on standard error says which fields are changed, dropped or added, and why. The JSON report also lists
     the fields that are converted without a change. The exit code is 2 if a document is refused.
+
+    Examples:
+        # Convert a manifest, and read the report
+        spark-operator convert pi.yaml > pi-apache.yaml
+
+        # Convert all manifests of a folder
+        spark-operator convert manifests/ --output-directory converted/
+
+        # Convert the applications of a cluster
+        kubectl get sparkapplications.sparkoperator.k8s.io -o yaml | spark-operator convert -
+
+        # Write the report as JSON
+        spark-operator convert pi.yaml --report json 2> report.json
     """
     conversions = list(_convert(list_files(files)))
     _report(conversions, report)

@@ -41,14 +41,6 @@ from ..submission.submission_options import (
 )
 from ..submission.submission_source import Request, advise_on_name, compose_named_request, upload_nothing
 
-EXAMPLES = """
-# Compare a manifest with the application of the same name in the cluster
-spark-operator diff pi.yaml
-
-# Compare after setting other values
-spark-operator diff pi.yaml --executor-instances 10 --set spec.driverSpec=null
-"""
-
 _STYLES = {"+": "green", "-": "red", "@": "cyan"}
 # Annotations and labels of other clients: kubectl's copy of the manifest, the stamp of a task of Airflow, and the claim
 # of the controller.
@@ -83,6 +75,13 @@ def run(
 
     `submit` does not change an existing application: to apply the difference, submit with --replace, or
     with another name. For a program, --name is required: without it, each submission gets a new name.
+
+    Examples:
+        # Compare a manifest with the application of the same name in the cluster
+        spark-operator diff pi.yaml
+
+        # Compare after setting other values
+        spark-operator diff pi.yaml --executor-instances 10 --set spec.driverSpec=null
     """
     show_warnings()
     values = read_parameter_values(parameters)

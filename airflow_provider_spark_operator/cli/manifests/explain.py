@@ -20,23 +20,6 @@ from ..files.spark_properties import PROPERTIES
 from ..options.assignment import format_path
 from ..options.declaration import Parameter, VerbOption
 
-EXAMPLES = """
-# The fields of a SparkApplication
-spark-operator explain sparkapp
-
-# One field, with its type, default and allowed values
-spark-operator explain sparkapp.spec.deploymentMode
-
-# The fields and the options of `submit` that are about memory overhead
-spark-operator explain memory overhead
-
-# All fields of a SparkCluster
-spark-operator explain sparkcluster.spec --recursive
-
-# A field of Kubeflow's operator
-spark-operator explain sparkapp.spec.restartPolicy --kubeflow
-"""
-
 _KINDS = {
     "SparkApplication": ("sparkapplication", "sparkapplications", "sparkapp", "sparkapps"),
     "SparkCluster": ("sparkcluster", "sparkclusters"),
@@ -86,6 +69,22 @@ def run(
     If FIELD is neither a kind nor a field, the command searches the fields of SparkApplication, its usual Spark
     properties, and the options of `submit`. It prints those whose name and description contain all words of FIELD, or
     else those whose name contains the most. Hyphens, dots and capital letters separate words.
+
+    Examples:
+        # The fields of a SparkApplication
+        spark-operator explain sparkapp
+
+        # One field, with its type, default and allowed values
+        spark-operator explain sparkapp.spec.deploymentMode
+
+        # The fields and the options of `submit` that are about memory overhead
+        spark-operator explain memory overhead
+
+        # All fields of a SparkCluster
+        spark-operator explain sparkcluster.spec --recursive
+
+        # A field of Kubeflow's operator
+        spark-operator explain sparkapp.spec.restartPolicy --kubeflow
     """
     field = " ".join(words)
     wanted = _PROPERTY.fullmatch(field)

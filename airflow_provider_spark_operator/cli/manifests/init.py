@@ -12,22 +12,6 @@ from ..base.object_names import derive_name, require_new_name
 from ..options.declaration import Parameter
 from ..options.options import require_text
 
-EXAMPLES = """
-# Write a manifest, check it and run it
-spark-operator init pi.yaml
-spark-operator validate pi.yaml
-spark-operator submit pi.yaml
-
-# Write a manifest for Kubeflow's operator
-spark-operator init pi.yaml --kubeflow
-
-# Write a DAG for Airflow
-spark-operator init --dag dags/spark_pi.py
-
-# Write a DAG next to a script that it runs
-spark-operator init --dag report_dag.py --py-file report.py
-"""
-
 _NAME = "pi"
 
 
@@ -58,6 +42,21 @@ def run(
 
     The manifest is valid and computes Pi. The DAG runs the same program, or the script of --py-file. To run a script
     without a manifest, use `spark-operator submit SCRIPT`. An existing file is not overwritten.
+
+    Examples:
+        # Write a manifest, check it and run it
+        spark-operator init pi.yaml
+        spark-operator validate pi.yaml
+        spark-operator submit pi.yaml
+
+        # Write a manifest for Kubeflow's operator
+        spark-operator init pi.yaml --kubeflow
+
+        # Write a DAG for Airflow
+        spark-operator init --dag dags/spark_pi.py
+
+        # Write a DAG next to a script that it runs
+        spark-operator init --dag report_dag.py --py-file report.py
     """
     if py_file is not None and not dag:
         raise CommandError(

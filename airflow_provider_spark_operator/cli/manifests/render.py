@@ -28,16 +28,6 @@ from ..submission.submission import gather_submission
 _HEAD = ("apiVersion", "kind", "metadata")
 
 
-EXAMPLES = """
-# Print the driver pod and its resources
-spark-operator render pi.yaml
-
-# Print what spark-submit would create
-spark-operator render --spark-submit -- --master k8s://https://host --deploy-mode cluster --name pi \\
-    --conf spark.kubernetes.container.image=spark:4.3.0 local:///opt/pi.py
-"""
-
-
 def run(
     words: Annotated[
         list[str] | None,
@@ -77,11 +67,19 @@ def run(
     ] = False,
     output: DocumentOutput = DocumentFormat.YAML,
 ) -> ExitCode:
-    """Print the resources that the controller creates for an application, in the order of their creation.
+    r"""Print the resources that the controller creates for an application, in the order of their creation.
 
     With --spark-submit, print the resources that spark-submit would create with the arguments after `--`. The command
     then reads the environment and the configuration files of Spark, as spark-submit does. The command does not contact
     a cluster.
+
+    Examples:
+        # Print the driver pod and its resources
+        spark-operator render pi.yaml
+
+        # Print what spark-submit would create
+        spark-operator render --spark-submit -- --master k8s://https://host --deploy-mode cluster --name pi \
+            --conf spark.kubernetes.container.image=spark:4.3.0 local:///opt/pi.py
     """
     words = words or []
     if spark_submit and (namespace or attempt is not None or config):

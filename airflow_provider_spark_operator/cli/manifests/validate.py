@@ -26,17 +26,6 @@ from ..files.documents import (
 from ..options.declaration import Parameter
 from ..options.options import ReportFormat, ReportOutput
 
-EXAMPLES = """
-# Validate a manifest
-spark-operator validate pi.yaml
-
-# Validate all manifests below a folder; fail also on warnings
-spark-operator validate --strict jobs/
-
-# Validate what another program prints
-helm template charts/jobs | spark-operator validate -
-"""
-
 
 @dataclass(frozen=True)
 class Finding:
@@ -106,6 +95,16 @@ def run(
     The command prints one line for each problem, with the file, the line and the column of the field. Warnings change
     the exit code only with --strict. Resources of other kinds are skipped. A file without any Spark resource is an
     error. The items of a List are validated one by one.
+
+    Examples:
+        # Validate a manifest
+        spark-operator validate pi.yaml
+
+        # Validate all manifests below a folder; fail also on warnings
+        spark-operator validate --strict jobs/
+
+        # Validate what another program prints
+        helm template charts/jobs | spark-operator validate -
     """
     report = _Report()
     for path in files:

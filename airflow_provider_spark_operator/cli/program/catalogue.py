@@ -6,11 +6,6 @@ How to add a verb, for example `spark-operator events NAME`:
    in the module `cli/applications/events.py`; `cluster scale` is implemented in `cli/clusters/cluster_scale.py`.
 2. Write a function `run` in this module. The command line is built from its signature:
 
-       EXAMPLES = '''
-       # Events of an application in the current namespace
-       spark-operator events pi
-       '''
-
        def run(
            name: ApplicationName,
            context: Context = None,
@@ -20,7 +15,7 @@ How to add a verb, for example `spark-operator events NAME`:
        ) -> ExitCode:
            '''List the events of an application, the oldest first.
 
-           This and the summary in the catalogue are the help of the verb.
+           This, the section `Examples:` that follows it, and the summary in the catalogue are the help of the verb.
            '''
            access = ClusterAccess(kubeconfig=kubeconfig, context=context, namespace=namespace)
            return run_with_client(access, lambda client: _list_events(client, name, output))

@@ -13,10 +13,6 @@ from ..base.program_name import PROGRAM
 from ..options.declaration import Parameter
 from .program import build_program
 
-EXAMPLES = """
-spark-operator complete -- local ''
-"""
-
 FILES: Final = ":files"
 """The only line of the output if the shell has to complete the name of a file."""
 FOLDERS: Final = ":folders"
@@ -33,6 +29,9 @@ def run(
     """Print the possible completions of the last word, one per line: the completion, a tab, and its meaning.
 
     If the last word is the name of a file or a folder, the command prints `:files` or `:folders`.
+
+    Examples:
+        spark-operator complete -- local ''
     """
     given = words or [""]
     *before, incomplete = _join(given)

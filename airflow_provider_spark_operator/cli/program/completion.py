@@ -6,17 +6,6 @@ from typing import Annotated
 from ..base.exit_codes import ExitCode
 from ..options.declaration import Parameter
 
-EXAMPLES = """
-# Complete in each new bash
-echo 'source <(spark-operator completion bash)' >> ~/.bashrc
-
-# Complete in each new zsh; ~/.zshrc must call compinit before this line
-echo 'source <(spark-operator completion zsh)' >> ~/.zshrc
-
-# Complete in each new fish
-spark-operator completion fish > ~/.config/fish/completions/spark-operator.fish
-"""
-
 _BASH = """\
 _spark_operator() {
   local IFS=$'\\n'
@@ -83,6 +72,16 @@ def run(shell: Annotated[Shell, Parameter("bash|zsh|fish", "the shell")]) -> Exi
     It completes verbs, options and their values, fields, and the names of contexts, namespaces, applications,
     executors and SparkClusters. If the cluster does not answer within two seconds, no names of its objects are
     completed.
+
+    Examples:
+        # Complete in each new bash
+        echo 'source <(spark-operator completion bash)' >> ~/.bashrc
+
+        # Complete in each new zsh; ~/.zshrc must call compinit before this line
+        echo 'source <(spark-operator completion zsh)' >> ~/.zshrc
+
+        # Complete in each new fish
+        spark-operator completion fish > ~/.config/fish/completions/spark-operator.fish
     """
     print(_SCRIPTS[shell], end="")
     return ExitCode.SUCCESS

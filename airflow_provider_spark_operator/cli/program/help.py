@@ -16,14 +16,6 @@ from .program import VerbGroup, build_program
 
 EXIT_CODES = "exit-codes"
 
-EXAMPLES = """
-# The options and examples of a verb
-spark-operator help local run
-
-# The exit codes of all verbs
-spark-operator help exit-codes
-"""
-
 
 def _open_command(words: Sequence[str]) -> click.Context:
     """Return the context of a command, without parsing arguments.
@@ -59,7 +51,15 @@ def run(
         list[str] | None, Parameter("VERB|exit-codes", "the verb, or exit-codes", complete=_complete_topic)
     ] = None,
 ) -> ExitCode:
-    """Print the help of a verb, or the meaning of the exit codes."""
+    """Print the help of a verb, or the meaning of the exit codes.
+
+    Examples:
+        # The options and examples of a verb
+        spark-operator help local run
+
+        # The exit codes of all verbs
+        spark-operator help exit-codes
+    """
     if topic == [EXIT_CODES]:
         for code, meaning in MEANINGS.items():
             for start, case in zip(chain([f"{int(code):>3}  "], repeat(" " * 5)), meaning.splitlines(), strict=False):

@@ -30,18 +30,22 @@ def format_group(context: click.Context, members: Sequence[Verb | Group]) -> str
     if context.parent is None:
         advice += f" Run `{context.command_path} help exit-codes` for the exit codes."
     rows = [_format_rows(section, rows) for section, rows in sections.items()]
-    return _format_page(context, "VERB [OPTIONS]", *rows, _format_options(context), fill(advice))
+    return _format_page(
+        context, str(context.command.help), "VERB [OPTIONS]", *rows, _format_options(context), fill(advice)
+    )
 
 
-def format_verb(context: click.Context, examples: str) -> str:
+def format_verb(context: click.Context) -> str:
     """Return the help of a verb: description, usage, examples, arguments and options."""
     arguments = [each for each in context.command.params if isinstance(each, VerbArgument)]
     words = [str(each.metavar) if each.required else f"[{each.metavar}]" for each in arguments]
     name = context.command_path.removeprefix(get_program_name()).strip()
     is_documented = any(verb.name == name and not verb.is_hidden for verb in VERBS)
-    text = textwrap.indent(examples.replace(PROGRAM, get_program_name()), "  ")
+    description, _, examples = str(context.command.help).partition("\n\nExamples:\n")
+    text = textwrap.indent(textwrap.dedent(examples).replace(PROGRAM, get_program_name()), "  ")
     return _format_page(
         context,
+        description,
         " ".join([*words, "[OPTIONS]"]),
         f"{_format_heading('Examples')}\n{text}",
         _format_rows("Arguments", [(str(each.metavar), each.help) for each in arguments]),
@@ -50,10 +54,8 @@ def format_verb(context: click.Context, examples: str) -> str:
     )
 
 
-def _format_page(context: click.Context, usage: str, *parts: str) -> str:
-    # The sections of a docstring such as `Raises:` are not for users.
-    paragraphs = str(context.command.help).partition("\n\nRaises:")[0].split("\n\n")
-    start = [*map(fill, paragraphs), f"{_format_heading('Usage')}\n  {context.command_path} {usage}"]
+def _format_page(context: click.Context, description: str, usage: str, *parts: str) -> str:
+    start = [*map(fill, description.split("\n\n")), f"{_format_heading('Usage')}\n  {context.command_path} {usage}"]
     return "\n\n".join(filter(None, [*start, *parts]))
 
 

@@ -36,8 +36,6 @@ class _Described(click.Command):
 class VerbCommand(_Described):
     """One verb."""
 
-    examples = ""
-
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse the arguments and options. Add the context to the usage errors that have none."""
         try:
@@ -48,7 +46,7 @@ class VerbCommand(_Described):
 
     def get_help(self, ctx: click.Context) -> str:
         """Return the help of the verb."""
-        return help_page.format_verb(ctx, self.examples)
+        return help_page.format_verb(ctx)
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the verb. SIGINT raises KeyboardInterrupt, so that the verb cleans up."""
@@ -131,11 +129,9 @@ def build_verb(verb: catalogue.Verb) -> VerbCommand:
             f"missing package {error.name}. To install it, {advise_installation('local')}",
             ExitCode.INVALID,
         ) from None
-    command = VerbCommand(
+    return VerbCommand(
         verb.name.rpartition(" ")[2],
         callback=module.run,
         params=build_parameters(module.run),
         help=inspect.getdoc(module.run),
     )
-    command.examples = inspect.cleandoc(module.EXAMPLES)
-    return command

@@ -4,12 +4,12 @@ from ... import __version__
 from ..base.exit_codes import ExitCode
 from ..base.program_name import PROGRAM
 
-EXAMPLES = """
-spark-operator version
-"""
-
 
 def run() -> ExitCode:
-    """Print the version of this program, without contacting a cluster."""
+    """Print the version of this program, without contacting a cluster.
+
+    Examples:
+        spark-operator version
+    """
     print(f"{PROGRAM} {__version__}")
     return ExitCode.SUCCESS
