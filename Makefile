@@ -38,7 +38,7 @@ AIRFLOW_PYTHON ?= $(call find_python,$(old_enough),python3.12 python3.11 python3
 
 .PHONY: help demo dist installation test coverage check prose format spark-submit test-spark-submit e2e e2e-kueue \
   airflow airflow-versions faults charts contract kueue traces reliability docs site bench clean \
-  envtest image kind workflows check-dist
+  envtest image kind workflows check-dist bounds check-tag release-page
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9. -]+:.*## / {split($$1, names, " "); printf "  %-17s %s\n", names[1], $$2}' \
@@ -240,12 +240,40 @@ workflows: $(tools)/zizmor ## Check the workflows with actionlint and zizmor (ne
 	go run github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
 	@$(tools)/zizmor --offline --quiet --pedantic .github
 
-check-dist: dist | $(tools)/zizmor ## Build the distributions, and check that a package index accepts them
+# $(call list_packages,WHEEL,FOLDER,FILE): install a wheel with the packages of requirements/FILE.txt, and list them.
+# The version is dynamic in pyproject.toml, which describes the root of the list.
+in_sbom_venv := $(bin)/python -m pip --python .sbom-venv install --disable-pip-version-check --no-deps
+list_packages = rm -rf .sbom-venv && $(bin)/python -m venv --without-pip .sbom-venv; \
+  $(in_sbom_venv) --quiet --only-binary :all: --require-hashes -r requirements/$(3).txt; \
+  $(in_sbom_venv) --quiet dist/$(subst -,_,$(1))-*.whl; \
+  $(bin)/python -m pip --python .sbom-venv check; \
+  version=$$(.sbom-venv/bin/python -c 'from importlib.metadata import version; print(version("$(1)"))'); \
+  sed "s/^dynamic = .*/version = \"$$version\"/" $(2)/pyproject.toml >.sbom-venv/pyproject.toml; \
+  $(tools)/cyclonedx-py environment --pyproject .sbom-venv/pyproject.toml --mc-type library --output-reproducible \
+    --output-file sbom/$(1).cdx.json .sbom-venv
+check-dist: dist | $(tools)/zizmor ## Build and check the distributions, and list what they need in sbom/ (CycloneDX)
 	@$(tools)/twine check --strict dist/*
+	@rm -rf sbom && mkdir sbom
+	@$(call list_packages,airflow-provider-spark-operator,.,controller)
+	@$(call list_packages,local-kubernetes,packages/local-kubernetes,local-kubernetes)
+
+version = $(shell sed -n 's/^__version__ = "\(.*\)"/\1/p' airflow_provider_spark_operator/__init__.py)
+check-tag: ## Check that TAG, the tag of a release, names the version of this commit
+	@[ "$${TAG:-}" = "v$(version)" ] || \
+	{ echo "make $@: could not release the tag '$${TAG:-}': this commit needs v$(version). Set TAG" >&2; exit 1; }
+
+# The section of the changelog, with the distributions and their lists of packages as files.
+release-page: check-tag ## Create the page of the release TAG on GitHub (needs gh, dist/ and sbom/)
+	@awk '/^## / {found = index($$0, "## [$(version)]") == 1; next} found' CHANGELOG.md >sbom/notes.md
+	@gh release create "$$TAG" --verify-tag --title "$(version)" --notes-file sbom/notes.md \
+	  $$(case $(version) in *rc*) echo --prerelease;; esac) dist/* sbom/*.json
+
+bounds: dist ## Test the wheels with the lowest packages that they allow, and with the newest (needs a package index)
+	@exec $(bin)/python $(select) bounds
 
 format: $(stamp) ## Format the code and apply the safe fixes
 	@$(bin)/ruff check --fix . ; $(bin)/ruff format .
 
 clean: ## Remove the files that targets created, including .venv
-	@rm -rf .venv .venv-airflow .demo .prose .import_linter_cache dist .site .site-venv .tools-venv \
+	@rm -rf .venv .venv-airflow .demo .prose .import_linter_cache dist sbom .sbom-venv .site .site-venv .tools-venv \
 	  .pytest_cache .mypy_cache .ruff_cache .hypothesis .envtest

@@ -10,6 +10,7 @@ compile pyproject.toml --group dev --group build --extra airflow --extra files -
 compile --group clouds --no-deps -c "$dev" -o requirements/clouds.txt
 compile pyproject.toml --extra airflow -c "$dev" -o requirements/airflow.txt
 compile pyproject.toml --extra webhook -c "$dev" -o requirements/controller.txt
+compile packages/local-kubernetes/pyproject.toml -c "$dev" -o requirements/local-kubernetes.txt
 compile pyproject.toml --extra files -c "$dev" -o requirements/files.txt
 compile pyproject.toml --extra local --group build -c "$dev" -o requirements/local.txt
 compile --group site -o requirements/site.txt
@@ -24,7 +25,12 @@ compile_airflow() { # compile_airflow VERSION DATE
     -c "$constraints" --exclude-newer "$2" -o "requirements/airflow-$(cut -d . -f 1,2 <<<"$1").txt"
 }
 constraints=$(mktemp)
-trap 'rm -f "$constraints"' EXIT
+trap 'rm -f "$constraints" "$constraints.txt"' EXIT
+# The lowest versions that pyproject.toml allows, with the test tools of that time. `make bounds` tests them.
+both=(pyproject.toml packages/local-kubernetes/pyproject.toml --extra airflow --extra webhook --exclude-newer 2025-09-05)
+compile "${both[@]}" --resolution lowest-direct -o "$constraints.txt"
+sed '/--hash/d; s/ \\$//' "$constraints.txt" >"$constraints"
+compile "${both[@]}" --group airflow-versions -c "$constraints" -o requirements/lowest.txt
 compile_airflow 3.0.6 2025-09-05
 compile_airflow 3.1.8 2026-03-20
 compile_airflow 3.2.2 2026-06-05

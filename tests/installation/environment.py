@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import subprocess
 import venv
 from collections.abc import Iterable, Mapping
@@ -51,18 +52,28 @@ def clone(folder: Path) -> list[str]:
     return [command.replace("REPOSITORY", str(ROOT)) for command in commands]
 
 
-def install(folder: Path, requirement: str) -> Path:
-    """Install one requirement into an empty environment, with the pinned versions. Return its folder of programs."""
+def install(folder: Path, *requirements: str, pins: str = "dev") -> Path:
+    """Install requirements into an empty environment, with pinned versions. Return its folder of programs."""
     venv.create(folder / "venv", with_pip=True)
     programs = folder / "venv" / "bin"
-    command: list[str | Path] = [programs / "pip", "install", "--quiet", "--find-links", WHEELS, requirement]
-    subprocess.run(command, check=True, cwd=folder, env=os.environ | pin_versions(folder))
+    command: list[str | Path] = [programs / "pip", "install", "--quiet", "--find-links", WHEELS, *requirements]
+    subprocess.run(command, check=True, cwd=folder, env=os.environ | pin_versions(folder, pins))
     return programs
 
 
-def pin_versions(folder: Path) -> dict[str, str]:
-    """Return a variable with which pip installs the versions of `requirements/dev.txt`."""
+def clone_without_sources(folder: Path, environment: Mapping[str, str]) -> Path:
+    """Clone the repository, and delete both packages from it, so that its tests can only import the wheels."""
+    code, output = run_in_terminal(clone(folder), folder, environment)
+    assert code == 0, output
+    repository = folder / "airflow-provider-spark-operator"
+    for source in ("airflow_provider_spark_operator", "packages/local-kubernetes/local_kubernetes"):
+        shutil.rmtree(repository / source)
+    return repository
+
+
+def pin_versions(folder: Path, pins: str = "dev") -> dict[str, str]:
+    """Return a variable with which pip installs the versions of a file in `requirements/`."""
     pattern = r"^[\w.-]+==[^ \n]+(?: ;[^\\\n]*)?"
-    pins = re.findall(pattern, (ROOT / "requirements" / "dev.txt").read_text(encoding="utf-8"), re.MULTILINE)
-    (folder / "constraints.txt").write_text("\n".join(pins), encoding="utf-8")
+    versions = re.findall(pattern, (ROOT / "requirements" / f"{pins}.txt").read_text(encoding="utf-8"), re.MULTILINE)
+    (folder / "constraints.txt").write_text("\n".join(versions), encoding="utf-8")
     return {"PIP_CONSTRAINT": str(folder / "constraints.txt")}

@@ -1,6 +1,5 @@
 """The commands, resources, programs and DAGs of the pages work with the wheels, without the sources of the packages."""
 
-import shutil
 import subprocess
 import tomllib
 from pathlib import Path
@@ -11,10 +10,9 @@ from tests.installation.environment import (
     ROOT,
     WHEELS,
     build_user_environment,
-    clone,
+    clone_without_sources,
     install,
     pin_versions,
-    run_in_terminal,
 )
 
 # The tests that run what the pages show. `make test` and `make e2e` run them with the sources.
@@ -28,8 +26,6 @@ TESTS = (
     "tests/docs/test_tutorial.py",
     "tests/local/test_streaming.py",
 )
-# The folders that the clone has for the wheels. No test can import a package that the wheels lack.
-SOURCES = ("airflow_provider_spark_operator", "packages/local-kubernetes/local_kubernetes")
 
 pytestmark = [
     pytest.mark.skipif(not WHEELS.is_dir(), reason="there are no wheels in dist/: see `make installation`"),
@@ -42,11 +38,7 @@ def test_pages_work_with_the_wheels(tmp_path: Path) -> None:
     tools = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["dependency-groups"]["dev"]
     environment = build_user_environment(programs) | pin_versions(tmp_path)
     subprocess.run([programs / "pip", "install", "--quiet", *tools], check=True, cwd=tmp_path, env=environment)
-    code, output = run_in_terminal(clone(tmp_path), tmp_path, environment)
-    assert code == 0, output
-    repository = tmp_path / "airflow-provider-spark-operator"
-    for source in SOURCES:
-        shutil.rmtree(repository / source)
+    repository = clone_without_sources(tmp_path, environment)
 
     command: list[str | Path] = [
         programs / "python",

@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -96,3 +97,24 @@ def check_application_runs(programs: Path, folder: Path) -> None:
 
 def test_provider_with_its_extras_runs_an_application(tmp_path: Path) -> None:
     check_application_runs(install(tmp_path, "airflow-provider-spark-operator[airflow,local]"), tmp_path)
+
+
+@pytest.mark.parametrize("pins", ["airflow-3.0", "dev", "airflow-3.4"], ids=["3.0", "3.3", "3.4"])
+def test_airflow_lists_the_provider(pins: str, tmp_path: Path) -> None:
+    if pins == "airflow-3.0" and sys.version_info >= (3, 13):
+        pytest.skip("Airflow 3.0 does not run on Python 3.13")
+    programs = install(tmp_path, "airflow-provider-spark-operator[airflow]", pins=pins)
+
+    def run(program: str, *words: str) -> str:
+        environment = os.environ | {"AIRFLOW_HOME": str(tmp_path / "airflow")}
+        command: list[str | Path] = [programs / program, *words]
+        return subprocess.run(
+            command, check=True, cwd=tmp_path, env=environment, stdout=subprocess.PIPE, text=True, timeout=120
+        ).stdout
+
+    assert "No broken requirements found" in run("pip", "check")
+    version = run("spark-operator", "--version").split()[-1]
+    providers = json.loads(run("airflow", "providers", "list", "--output", "json"))
+    assert version in [
+        provider["version"] for provider in providers if provider["package_name"] == "airflow-provider-spark-operator"
+    ]
