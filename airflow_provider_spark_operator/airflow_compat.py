@@ -9,6 +9,7 @@ import os
 import sys
 import warnings
 from collections.abc import Callable, Coroutine, Mapping
+from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -32,6 +33,7 @@ VERSION = parse_version(INSTALLED)
 __all__ = [
     "HAS_ASSET_STATE",
     "HAS_ON_KILL",
+    "HAS_RESCHEDULES",
     "HAS_RETRY_POLICIES",
     "KEEPS_DEFERRALS",
     "REPORTS_LATER_TRIES",
@@ -57,6 +59,7 @@ __all__ = [
     "async_get_connection",
     "async_read_extra",
     "bind_output_handler",
+    "build_reschedule",
     "build_retry_arguments",
     "change_asset_state",
     "conf",
@@ -68,6 +71,7 @@ __all__ = [
     "load_stats",
     "mask_secrets",
     "read_asset_stores",
+    "read_reschedules",
     "read_xcom",
     "serialize",
     "warn_too_old",
@@ -125,6 +129,9 @@ else:
 HAS_RETRY_POLICIES = VERSION >= (3, 3)
 """Whether Airflow asks the retry policy of a task, and has a store for the state of a task."""
 
+HAS_RESCHEDULES = VERSION >= (3, 4)
+"""Whether a retry policy can run a task again without using a retry."""
+
 HAS_ASSET_STATE = VERSION >= (3, 3)
 """Whether Airflow has a store for the state of assets."""
 
@@ -142,6 +149,28 @@ KEEPS_DEFERRALS = VERSION < (3, 1)
 
 REPORTS_LATER_TRIES = VERSION >= (3, 2)
 """Whether Airflow reports the number of a try to triggers, with `GetPreviousTI`."""
+
+
+def build_reschedule(delay: timedelta, timeout: timedelta, reason: str) -> RetryDecision:
+    """Return the decision to run a task again without using a retry. Requires `HAS_RESCHEDULES`.
+
+    Args:
+        delay: The delay before the task runs again.
+        timeout: How long after the first such decision Airflow ignores the next one, and uses a retry.
+        reason: The reason, for the log.
+    """
+    decision: RetryDecision = RetryDecision.reschedule(delay, reschedule_timeout=timeout, reason=reason)  # type: ignore[attr-defined]
+    return decision
+
+
+def read_reschedules(context: "Context") -> tuple[int, datetime | None]:
+    """Return how often the current try was rescheduled, and when for the first time. Requires `HAS_RESCHEDULES`.
+
+    Args:
+        context: The context of the task.
+    """
+    number = context.get("task_reschedule_count", 0)
+    return number, context["ti"].get_first_reschedule_date(context) if number else None
 
 
 def build_retry_arguments(policy: RetryPolicy | None) -> dict[str, Any]:

@@ -29,6 +29,8 @@ class SparkApplicationError(AirflowException):
         retry_delay: The delay before a restart that the application's restartConfig sets, as a timedelta. None if the
             application has no restartConfig.
         out_of_memory: Which of "driver" and "executor" was out of memory. Empty if neither was, or if it is unknown.
+        lacks_capacity: Whether the cluster had no room for the application: a quota was used up, or no node had room
+            for the driver.
     """
 
     def __init__(
@@ -40,6 +42,7 @@ class SparkApplicationError(AirflowException):
         retry_worthy: bool = True,
         retry_delay: timedelta | None = None,
         out_of_memory: Sequence[str] = (),
+        lacks_capacity: bool = False,
     ) -> None:
         super().__init__(mask_secrets(message))
         self.state = state
@@ -47,6 +50,7 @@ class SparkApplicationError(AirflowException):
         self.retry_worthy = retry_worthy
         self.retry_delay = retry_delay
         self.out_of_memory = tuple(out_of_memory)
+        self.lacks_capacity = lacks_capacity
 
 
 class SparkApplicationNotFound(SparkApplicationError):
@@ -160,6 +164,7 @@ def build_failure(
     retry_worthy: bool = True,
     retry_delay: timedelta | None = None,
     out_of_memory: Sequence[str] = (),
+    lacks_capacity: bool = False,
 ) -> SparkApplicationError:
     """Return the exception for a failed verdict.
 
@@ -172,6 +177,7 @@ def build_failure(
         retry_worthy: Whether a retry can succeed.
         retry_delay: The delay before a retry.
         out_of_memory: The roles that were out of memory.
+        lacks_capacity: Whether the cluster had no room for the application.
     """
     return _BY_FAILURE_KIND.get(kind or "", SparkApplicationFailed)(
         sentence,
@@ -180,6 +186,7 @@ def build_failure(
         retry_worthy=retry_worthy,
         retry_delay=retry_delay,
         out_of_memory=out_of_memory,
+        lacks_capacity=lacks_capacity,
     )
 
 
@@ -200,6 +207,7 @@ def rule_out_retry(error: SparkApplicationError, reason: str | None) -> SparkApp
         retry_worthy=error.retry_worthy,
         retry_delay=error.retry_delay,
         out_of_memory=error.out_of_memory,
+        lacks_capacity=error.lacks_capacity,
     )
 
 

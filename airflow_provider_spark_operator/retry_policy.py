@@ -1,15 +1,29 @@
 """A retry policy for tasks that run Spark applications, which decides by the kind of failure."""
 
+import logging
 from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
-from .airflow_compat import HAS_RETRY_POLICIES, RetryDecision, RetryPolicy, warn_too_old
+from .airflow_compat import (
+    HAS_RESCHEDULES,
+    HAS_RETRY_POLICIES,
+    RetryDecision,
+    RetryPolicy,
+    build_reschedule,
+    read_reschedules,
+    warn_too_old,
+)
 from .core.compose.memory import ROLES, MemoryGrowth, is_size
+from .core.kubernetes.times import to_seconds
 from .core.parameters.arguments import check_booleans
+from .core.states.capacity_wait import CapacityWait
 from .exceptions import SparkApplicationDeleted, SparkApplicationError, SparkApplicationFailed, SparkClusterDeleted
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
+
+logger = logging.getLogger(__name__)
 
 STORE_KEY = "spark_memory_growth"
 _LIMIT_KEY = "spark_memory_at_limit"
@@ -23,7 +37,7 @@ class SparkRetryPolicy(RetryPolicy):
     - By default, a deletion of the application by a user or another program is not retried.
     - Other errors, for example an API server that is not available, are retried as the task specifies.
 
-    A policy never adds to the `retries` of the task.
+    A policy never adds to the `retries` of the task. Only with `capacity_wait`, some failures use no retry.
 
     From Airflow 3.3 on, Airflow asks the policy. On older versions, the operators of this provider ask it. There, the
     delay is always the task's `retry_delay`, and `memory_growth` has no effect.
@@ -37,10 +51,16 @@ class SparkRetryPolicy(RetryPolicy):
             task starts with the memory that was sufficient. If None, such failures are not retried.
         memory_limit: The maximum memory, for example "32g". If the driver or the executors run out of memory at this
             limit and the application fails, the task fails. If None, there is no limit.
+        capacity_wait: How long a try of the task may wait for capacity, in seconds or as a timedelta, for example
+            `timedelta(hours=6)`. If a quota is used up or no node has room for the driver, the application is submitted
+            again, and no retry is used. The pauses grow from 30 seconds to 10 minutes. On Airflow 3.4, the task is
+            rescheduled. On older versions, the task itself waits. After this time, such a failure uses a retry. If
+            None, each such failure uses a retry.
 
     Raises:
-        TypeError: A switch is not a boolean.
-        ValueError: `memory_growth` is not greater than 1, or `memory_limit` is not a size.
+        TypeError: A switch is not a boolean, or `capacity_wait` is not a duration.
+        ValueError: `memory_growth` is not greater than 1, `memory_limit` is not a size, or `capacity_wait` is not
+            positive.
     """
 
     def __init__(
@@ -50,12 +70,19 @@ class SparkRetryPolicy(RetryPolicy):
         deletions: bool = False,
         memory_growth: float | None = None,
         memory_limit: str | None = None,
+        capacity_wait: timedelta | float | None = None,
     ) -> None:
         check_booleans(application_failures=application_failures, deletions=deletions)
         if memory_growth is not None and not memory_growth > 1:
             raise ValueError(f"memory_growth must be greater than 1, not {memory_growth!r}")
         if memory_limit is not None and not is_size(memory_limit):
             raise ValueError(f"memory_limit must be a size with its unit, such as 32g, not {memory_limit!r}")
+        seconds = to_seconds(capacity_wait)
+        if capacity_wait is not None and seconds is None:
+            raise TypeError(f"capacity_wait must be a timedelta or a number of seconds, not {capacity_wait!r}")
+        if seconds is not None and not 0 < seconds < timedelta.max.total_seconds():
+            raise ValueError(f"capacity_wait must be a positive and finite duration, not {capacity_wait!r}")
+        self.capacity_wait = None if seconds is None else timedelta(seconds=seconds)
         self.application_failures = application_failures
         self.deletions = deletions
         if memory_growth is not None and not HAS_RETRY_POLICIES:
@@ -97,6 +124,8 @@ class SparkRetryPolicy(RetryPolicy):
             return RetryDecision.fail("the application itself failed, not the infrastructure")
         if exception.reason is None:
             return RetryDecision.default()
+        if HAS_RESCHEDULES and exception.lacks_capacity and (decision := self._reschedule(exception, context)):
+            return decision
         return RetryDecision.retry(exception.retry_delay, exception.reason)
 
     def read_growth(self, context: "Context") -> MemoryGrowth:
@@ -118,6 +147,18 @@ class SparkRetryPolicy(RetryPolicy):
         """
         context["task_state_store"].set(_LIMIT_KEY, {role: True for role, reached in limits.items() if reached})
 
+    def _reschedule(self, exception: SparkApplicationError, context: "Context | None") -> RetryDecision | None:
+        """Return the decision to run the task again without using a retry. None if the task waits no longer."""
+        if self.capacity_wait is None or context is None:
+            return None
+        number, first = read_reschedules(context)
+        since, now = first.isoformat() if first else None, datetime.now(UTC)
+        wait = CapacityWait(self.capacity_wait.total_seconds(), since, number).add_failure(now)
+        if wait is None:
+            return None
+        logger.info("%s", wait.describe(now))
+        return build_reschedule(wait.delay, self.capacity_wait, f"no room in the cluster ({exception.reason})")
+
     def _grow(self, context: "Context", roles: list[str]) -> None:
         growth = _read_factors(context)
         for role in roles:
@@ -135,6 +176,18 @@ def find_spark_policy(policy: RetryPolicy | None) -> SparkRetryPolicy | None:
         return policy
     chained = (find_spark_policy(each) for each in getattr(policy, "policies", ()))
     return next((each for each in chained if each is not None), None)
+
+
+def build_capacity_wait(policy: RetryPolicy | None) -> CapacityWait | None:
+    """Return the wait of a try for capacity, before its first failure. None if the task itself does not wait.
+
+    Args:
+        policy: The policy of the task.
+    """
+    spark_policy = find_spark_policy(policy)
+    if HAS_RESCHEDULES or spark_policy is None or spark_policy.capacity_wait is None:
+        return None
+    return CapacityWait(spark_policy.capacity_wait.total_seconds())
 
 
 def _read_factors(context: "Context") -> dict[str, float]:

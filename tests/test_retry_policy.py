@@ -1,13 +1,14 @@
 """SparkRetryPolicy: the failures that it retries, the delays, and the memory of the next try."""
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any, cast
 
 import pytest
 from airflow.sdk import Context
 
-from airflow_provider_spark_operator.airflow_compat import RetryAction, RetryDecision
+from airflow_provider_spark_operator.airflow_compat import HAS_RESCHEDULES, RetryAction, RetryDecision
 from airflow_provider_spark_operator.core.compose.memory import MemoryGrowth
+from airflow_provider_spark_operator.core.states.capacity_wait import CapacityWait
 from airflow_provider_spark_operator.exceptions import (
     SparkApplicationDeleted,
     SparkApplicationError,
@@ -16,7 +17,7 @@ from airflow_provider_spark_operator.exceptions import (
     SparkInfrastructureFailed,
     SparkSchedulingFailed,
 )
-from airflow_provider_spark_operator.retry_policy import SparkRetryPolicy
+from airflow_provider_spark_operator.retry_policy import SparkRetryPolicy, build_capacity_wait
 
 BACKOFF = timedelta(seconds=7)
 
@@ -67,6 +68,72 @@ def test_certain_failure_is_not_retried() -> None:
         RetryAction.FAIL,
         "a retry would fail in the same way (SpecUnbuildable)",
     )
+
+
+def lack_capacity() -> SparkSchedulingFailed:
+    return SparkSchedulingFailed("full", reason="Unschedulable", lacks_capacity=True)
+
+
+class RescheduledInstance:
+    """A task instance that was rescheduled for the first time at a given time."""
+
+    def __init__(self, first: datetime | None = None) -> None:
+        self.first = first
+
+    def get_first_reschedule_date(self, context: Context) -> datetime | None:
+        return self.first
+
+
+@pytest.mark.needs_airflow("3.4")
+@pytest.mark.parametrize(
+    ("count", "age", "delay"), [(0, None, 30), (2, timedelta(hours=5), 120), (9, timedelta(hours=6), None)]
+)
+def test_lack_of_capacity_is_rescheduled_until_capacity_wait_is_over(
+    count: int, age: timedelta | None, delay: int | None, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO")
+    first = datetime.now(UTC) - age if age else None
+    context = cast("Context", {"ti": RescheduledInstance(first), "task_reschedule_count": count})
+    decision = cast("Any", decide(lack_capacity(), context, capacity_wait=timedelta(hours=6)))
+    if delay is None:
+        assert decision.action is RetryAction.RETRY
+        return
+    assert decision.action.value == "reschedule"
+    assert (decision.retry_delay, decision.reschedule_timeout) == (timedelta(seconds=delay), timedelta(hours=6))
+    assert "without using a retry" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("error", "policy"),
+    [
+        (SparkSchedulingFailed("no account", reason="SchedulingFailed"), {"capacity_wait": 60}),
+        (lack_capacity(), {}),
+    ],
+    ids=["not a lack of capacity", "no wait"],
+)
+def test_other_scheduling_failure_uses_a_retry(error: SparkSchedulingFailed, policy: dict[str, Any]) -> None:
+    context = cast("Context", {"ti": RescheduledInstance()})
+    assert decide(error, context, **policy).action is RetryAction.RETRY
+    assert decide(lack_capacity(), None, capacity_wait=60).action is RetryAction.RETRY
+
+
+def test_only_older_airflow_waits_inside_of_the_try() -> None:
+    policy = SparkRetryPolicy(capacity_wait=timedelta(minutes=1))
+    assert build_capacity_wait(policy) == (None if HAS_RESCHEDULES else CapacityWait(60.0))
+    assert build_capacity_wait(SparkRetryPolicy()) is None
+    assert build_capacity_wait(None) is None
+
+
+@pytest.mark.parametrize("value", ["6h", True, []])
+def test_capacity_wait_that_is_no_duration_is_rejected(value: Any) -> None:
+    with pytest.raises(TypeError, match="capacity_wait must be a timedelta or a number of seconds, not "):
+        SparkRetryPolicy(capacity_wait=value)
+
+
+@pytest.mark.parametrize("value", [0, -1, float("inf"), float("nan"), timedelta(0)])
+def test_capacity_wait_that_is_not_positive_is_rejected(value: Any) -> None:
+    with pytest.raises(ValueError, match="capacity_wait must be a positive and finite duration, not "):
+        SparkRetryPolicy(capacity_wait=value)
 
 
 @pytest.mark.parametrize("error", [ValueError("x"), SparkApplicationError("the API is down")])

@@ -33,6 +33,7 @@ class ApplicationVerdict:
         log_lines: The last informative lines of the driver log. Empty if the log could not be read.
         driver_message: Termination message of the driver container after a success. None if there is none.
         had_driver: Whether a driver pod existed.
+        lacks_capacity: Whether the cluster had no room for the application. See `SparkApplicationError`.
         resource: The whole resource of the application, with its status, as it was last read.
     """
 
@@ -50,6 +51,7 @@ class ApplicationVerdict:
     log_lines: tuple[str, ...] = ()
     driver_message: str | None = None
     had_driver: bool = True
+    lacks_capacity: bool = False
     resource: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
     @property
@@ -78,6 +80,7 @@ class ApplicationVerdict:
                 reason=self.reason,
                 retry_worthy=self.retry_worthy,
                 out_of_memory=self.out_of_memory,
+                lacks_capacity=self.lacks_capacity,
             )
 
 

@@ -56,6 +56,7 @@ def build_error(
         retry_worthy=event.retry_worthy,
         retry_delay=retry_delay,
         out_of_memory=event.out_of_memory,
+        lacks_capacity=event.lacks_capacity,
     )
 
 

@@ -20,7 +20,8 @@ from ..core.kubernetes.json_object import JsonObject
 from ..core.kubernetes.problems import InvalidResource
 from ..core.parameters.arguments import RESTARTS_BY_CLUSTER
 from ..core.parameters.parameters import Parameters
-from ..exceptions import SparkApplicationError, SparkApplicationTimedOut
+from ..core.states.capacity_wait import CapacityWait
+from ..exceptions import SparkApplicationError, SparkApplicationTimedOut, SparkSchedulingFailed
 from ..follow.submission.composition import Composition
 from ..follow.submission.document import read_document
 from ..follow.submission.stamp import TaskStamp
@@ -32,6 +33,7 @@ from ..links.link_target import build_link_target
 from ..links.spark_application import LINKS
 from ..links.spark_view import push_view_link
 from ..links.url import push_links, push_xcoms
+from ..retry_policy import build_capacity_wait
 from ..triggers.event import ApplicationEvent, EventKind
 from ..triggers.lifecycle import DEFERRAL_SLACK
 from ..triggers.run_record import require_prices
@@ -112,7 +114,8 @@ class ApplicationRun:
             TaskDeferred: The triggerer waits.
         """
         with fail_if_invalid("application"):
-            return self._execute()
+            event = self._submit_and_wait(build_capacity_wait(self._task.retry_policy))
+            return self._finish(event) if self._task.wait_for_completion else event.name
 
     def resume(self, payload: Mapping[str, Any]) -> Any:
         """Return the result of the application whose end the trigger reports.
@@ -124,7 +127,9 @@ class ApplicationRun:
             AirflowException: The application did not succeed.
         """
         event = ApplicationEvent.from_payload(payload)
-        return self._conclude(self._begin_try(event.namespace, event.api_version, resumed=True), event)
+        self._begin_try(event.namespace, event.api_version, resumed=True)
+        with fail_if_invalid("application"):
+            return self._finish(event)
 
     def fail_deferral(self, error: TaskDeferralError | TaskDeferralTimeout) -> SparkApplicationError | None:
         """Return the exception for a deferral that Airflow ended before a trigger fired.
@@ -150,7 +155,23 @@ class ApplicationRun:
         if self._try is not None:
             self._try.stop()
 
-    def _execute(self) -> Any:
+    def _finish(self, event: ApplicationEvent) -> Any:
+        """Return the result of the task. As long as the task waits for capacity, submit the application again."""
+        while True:
+            try:
+                return self._conclude(self._try or self._begin_try(event.namespace, event.api_version), event)
+            except SparkSchedulingFailed:
+                if event.capacity_wait is None:
+                    raise
+                wait = CapacityWait.from_arguments(event.capacity_wait)
+            event = self._submit_and_wait(wait)  # not above, so that a later exception does not refer to this failure
+
+    def _submit_and_wait(self, capacity_wait: CapacityWait | None) -> ApplicationEvent:
+        """Submit or adopt the application, and wait for its end if the task waits for it.
+
+        Args:
+            capacity_wait: How long this try may wait for capacity. None if it does not wait.
+        """
         task = self._task
         require_prices(task.max_cost)
         deadline = datetime.now(UTC) + task.execution_timeout if task.execution_timeout else None
@@ -167,19 +188,19 @@ class ApplicationRun:
                 submission = self._submit(loop, task_try, composed)
                 if not task.wait_for_completion:
                     requests.acknowledge(loop, task_try, submission.reference)
-                    return submission.reference.name
-                trigger = self._create_trigger(submission, task_try, deadline, composed)
+                    place = submission.reference
+                    return ApplicationEvent(EventKind.REACHED, place.namespace, place.name, place.uid)
+                trigger = self._create_trigger(submission, task_try, deadline, composed, capacity_wait)
                 if self._waits_in_triggerer() and not results.has_ended(submission):
                     timeout = task.execution_timeout + DEFERRAL_SLACK if task.execution_timeout else None
                     task.defer(trigger=trigger, method_name="execute_complete", timeout=timeout)
                 push_links(LINKS, task.link_target, self._context["ti"])
                 push_view_link(self._context["ti"])
-                event = loop.run(trigger.wait(task_try.access))
+                return loop.run(trigger.wait(task_try.access))
         except AirflowTaskTimeout as error:
             sentence = trigger.timeout_sentence if trigger is not None else "the application was not submitted"
             record = trigger.build_record() if trigger is not None else None
             raise self._record(record, self._cancel_timed_out(task_try, sentence)) from error
-        return self._conclude(task_try, event)
 
     def _waits_in_triggerer(self) -> bool:
         task, map_index = self._task, self._context["ti"].map_index
@@ -282,7 +303,12 @@ class ApplicationRun:
         return self._try
 
     def _create_trigger(
-        self, submission: Submission, task_try: TaskTry, deadline: datetime | None, composed: JsonObject
+        self,
+        submission: Submission,
+        task_try: TaskTry,
+        deadline: datetime | None,
+        composed: JsonObject,
+        capacity_wait: CapacityWait | None,
     ) -> SparkApplicationTrigger:
         return SparkApplicationTrigger(
             namespace=submission.reference.namespace,
@@ -299,6 +325,7 @@ class ApplicationRun:
             record=self._task.do_xcom_push,
             budget=build_budget(self._task),
             metrics=bool(self._task.spark_metrics),
+            capacity_wait=asdict(capacity_wait) if capacity_wait else None,
         )
 
     def _conclude(self, task_try: TaskTry, event: ApplicationEvent) -> Any:

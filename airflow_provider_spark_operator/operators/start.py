@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Mapping
+from dataclasses import asdict
 from weakref import WeakValueDictionary
 
 from airflow.sdk import DAG, XComArg
@@ -15,7 +16,7 @@ from ..core.parameters.declaration import Form
 from ..core.parameters.parameters import NAMES, STRUCTURED, Parameters, select_names, split_list
 from ..core.parameters.pending import is_template
 from ..follow.submission.document import parse_manifest
-from ..retry_policy import find_spark_policy
+from ..retry_policy import build_capacity_wait, find_spark_policy
 from .application_task import ApplicationTask, build_budget
 from .checks import reject_if_invalid
 
@@ -93,6 +94,7 @@ def build_start_arguments(task: ApplicationTask, parameters: Parameters) -> Star
             "record": task.do_xcom_push,
             "budget": build_budget(task),
             "metrics": bool(task.spark_metrics),
+            "capacity_wait": asdict(wait) if (wait := build_capacity_wait(task.retry_policy)) else None,
         },
     )
 

@@ -1,5 +1,6 @@
 """Run one operator without a database: a task instance, and functions that act as the worker and the triggerer."""
 
+from functools import partial
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -52,7 +53,7 @@ def run(operator: BaseOperator, task_instance: TaskInstance) -> Any:
     """Run a task to its end and return its result.
 
     The function executes the task as a worker does. If the task defers, the function runs the trigger as the
-    triggerer does, and resumes the task.
+    triggerer does, and resumes the task, as often as it defers.
 
     Args:
         operator: Operator of the task, whose templates are already rendered.
@@ -62,11 +63,13 @@ def run(operator: BaseOperator, task_instance: TaskInstance) -> Any:
         Exception: The exception that the task raises.
     """
     context: Any = {"ti": task_instance}
-    try:
-        return operator.execute(context)
-    except TaskDeferred as deferred:
-        event = fire(reload(deferred.trigger))
-        return operator.resume_execution(deferred.method_name, {"event": event}, context)
+    act = partial[Any](operator.execute, context)
+    while True:
+        try:
+            return act()
+        except TaskDeferred as deferred:
+            event = {"event": fire(reload(deferred.trigger))}
+            act = partial(operator.resume_execution, deferred.method_name, event, context)
 
 
 def defer(operator: BaseOperator, task_instance: TaskInstance) -> TaskDeferred:

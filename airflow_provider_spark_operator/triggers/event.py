@@ -70,6 +70,9 @@ class ApplicationEvent:
         own_ui: URL of the Spark UI at the application's own ingress or HTTP route. Empty if it has none.
         try_number: Number of the try of the task for which the trigger waited. None if it is unknown.
         record: The record of the run, see docs/reference/run-record.md. None if the run is not recorded.
+        lacks_capacity: Whether the cluster had no room for the application. See `SparkApplicationError`.
+        capacity_wait: The wait of the task for capacity, after which it submits the application again. None if the
+            task does not submit it again.
     """
 
     kind: EventKind
@@ -94,6 +97,8 @@ class ApplicationEvent:
     had_driver: bool = True
     try_number: int | None = None
     record: Mapping[str, Any] | None = None
+    lacks_capacity: bool = False
+    capacity_wait: Mapping[str, Any] | None = None
 
     def to_payload(self) -> dict[str, Any]:
         """Return the event as JSON values, for `TriggerEvent`."""

@@ -46,6 +46,9 @@ class SparkApplicationTrigger(BaseTrigger):
         budget: The budget, with the members `max_core_hours`, `max_cost` and `ends_application`, as the operators of
             this package write it. If None, the use is not limited.
         metrics: Whether to read the Spark UI of the driver while the application runs. The default is False.
+        capacity_wait: How long the task may wait for capacity, with the members `seconds`, `since` and `failures`, as
+            the operators of this package write it. If the cluster has no room for the application, the trigger fires
+            when the task must submit it again. If None, the trigger fires at once.
         version: Version of the format of these arguments. Leave it out.
         **later: Arguments that a later release added. They are ignored.
     """
@@ -66,6 +69,7 @@ class SparkApplicationTrigger(BaseTrigger):
         record: bool = False,
         budget: Mapping[str, Any] | None = None,
         metrics: bool = False,
+        capacity_wait: Mapping[str, Any] | None = None,
         version: int = FORMAT_VERSION,
         **later: Any,
     ) -> None:
@@ -84,6 +88,7 @@ class SparkApplicationTrigger(BaseTrigger):
         self.record = record
         self.budget = dict(budget) if budget else None
         self.metrics = metrics
+        self.capacity_wait = dict(capacity_wait) if capacity_wait else None
         self.version = version
         self._lifecycle = Lifecycle(self, later)
 
@@ -141,6 +146,7 @@ class SparkApplicationTrigger(BaseTrigger):
             record=self.record,
             budget=self.budget,
             metrics=self.metrics,
+            capacity_wait=self.capacity_wait,
         )
 
 

@@ -18,6 +18,7 @@ from ..core.dialects.dialect import read_progress
 from ..core.kubernetes.json_object import JsonObject
 from ..core.log.secret_values import SecretPlace
 from ..core.report.budget import Budget
+from ..core.states.capacity_wait import CapacityWait
 from ..follow.access.errors import ApplicationDeleted
 from ..follow.access.outage_tolerance import retry
 from ..follow.access.reference import ApplicationReference, resource_of
@@ -49,6 +50,7 @@ from ..kube.resources import ResourceType
 from ..links.link_target import build_link_target
 from ..links.spark_application import LINKS
 from ..links.target import LinkTarget
+from .capacity import wait_for_capacity
 from .event import ApplicationEvent, EventKind
 from .kill import delete_and_log, delete_if_killed
 from .lifecycle import LAST_READ_SECONDS
@@ -77,6 +79,7 @@ def build_application_watch(
     record: bool,
     budget: Mapping[str, Any] | None,
     metrics: bool,
+    capacity_wait: Mapping[str, Any] | None,
 ) -> "ApplicationWatch":
     """Return the wait that the stored arguments of a `SparkApplicationTrigger` describe."""
     return ApplicationWatch(
@@ -90,6 +93,7 @@ def build_application_watch(
         is_recorded=record,
         budget=Budget.from_arguments(budget) if budget else None,
         is_measured=metrics,
+        capacity_wait=CapacityWait.from_arguments(capacity_wait) if capacity_wait else None,
     )
 
 
@@ -131,6 +135,7 @@ class ApplicationWatch:
         is_recorded: Whether the record of the run is stored as an XCom of the task.
         budget: What the application may use. None if its use is not limited.
         is_measured: Whether the Spark UI of the driver is read while the application runs.
+        capacity_wait: How long the task may wait for capacity. None if it does not wait.
     """
 
     reference: ApplicationReference
@@ -144,6 +149,7 @@ class ApplicationWatch:
     is_recorded: bool = False
     budget: Budget | None = None
     is_measured: bool = False
+    capacity_wait: CapacityWait | None = None
 
     @cached_property
     def recorder(self) -> RunRecorder | None:
@@ -173,11 +179,17 @@ class ApplicationWatch:
     async def wait(self, access: ClusterAccess, *, resumable: bool) -> ApplicationEvent:
         """Wait for the end. Whatever happens to the application or to the API becomes an event.
 
+        If the cluster has no room for the application, also wait until the task must submit it again.
+
         Args:
             access: The access to the cluster.
             resumable: Whether another triggerer may continue the wait, and with it the driver log where this one
                 stopped.
         """
+        event = await self._follow(access, resumable=resumable)
+        return await wait_for_capacity(event, self.capacity_wait, self.deadline) if self.capacity_wait else event
+
+    async def _follow(self, access: ClusterAccess, *, resumable: bool) -> ApplicationEvent:
         remember_outages(self.stamp)
         reader = self.stamp.task_instance_id if resumable and self.stamp else None
         driver_log = read_driver_log_options(reader, LogPosition()) if self.driver_log else None

@@ -9,6 +9,7 @@ from airflow.triggers.base import BaseTrigger, TriggerEvent
 
 from ..core.parameters.pending import with_placeholders
 from ..core.report.budget import Budget
+from ..core.states.capacity_wait import CapacityWait
 from .lifecycle import FORMAT_VERSION, Lifecycle
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ class SparkApplicationStartTrigger(BaseTrigger):
         record: Whether to store the record of the run as the XCom `spark_run` of the task. The default is False.
         budget: The budget, see `SparkApplicationTrigger`.
         metrics: Whether to read the Spark UI of the driver while the application runs. The default is False.
+        capacity_wait: How long the task may wait for capacity, see `SparkApplicationTrigger`.
         version: Version of the format of these arguments. Leave it out.
         **later: Arguments that a later release added. They are ignored.
     """
@@ -55,6 +57,7 @@ class SparkApplicationStartTrigger(BaseTrigger):
         record: bool = False,
         budget: Mapping[str, Any] | None = None,
         metrics: bool = False,
+        capacity_wait: Mapping[str, Any] | None = None,
         version: int = FORMAT_VERSION,
         **later: Any,
     ) -> None:
@@ -69,6 +72,7 @@ class SparkApplicationStartTrigger(BaseTrigger):
         self.record = record
         self.budget = dict(budget) if budget else None
         self.metrics = metrics
+        self.capacity_wait = dict(capacity_wait) if capacity_wait else None
         self.version = version
         self._lifecycle = Lifecycle(self, later)
 
@@ -111,5 +115,6 @@ class SparkApplicationStartTrigger(BaseTrigger):
             record=self.record,
             budget=Budget.from_arguments(self.budget) if self.budget else None,
             metrics=self.metrics,
+            capacity_wait=CapacityWait.from_arguments(self.capacity_wait) if self.capacity_wait else None,
             task_instance=self.task_instance,  # type: ignore[arg-type]
         )

@@ -18,6 +18,7 @@ from ..airflow_compat import AirflowException, AirflowFailException, mask_secret
 from ..core.log.secret_values import find_secret_places
 from ..core.parameters.arguments import IfExists
 from ..core.report.budget import Budget
+from ..core.states.capacity_wait import CapacityWait
 from ..exceptions import SparkApplicationError
 from ..follow.access.reference import ApplicationReference, resource_of
 from ..follow.submission.cancel import CancelOutcome, cancel_try
@@ -57,6 +58,7 @@ class SubmissionWatch:
         record: Whether the record of the run is stored as an XCom of the task.
         budget: What the application may use. None if its use is not limited.
         metrics: Whether the Spark UI of the driver is read while the application runs.
+        capacity_wait: How long the task may wait for capacity. None if it does not wait.
         task_instance: The task instance.
     """
 
@@ -71,6 +73,7 @@ class SubmissionWatch:
         record: bool,
         budget: Budget | None,
         metrics: bool,
+        capacity_wait: CapacityWait | None,
         task_instance: RuntimeTaskInstanceProtocol,
     ) -> None:
         given = {key: value for key, value in {"name": name, "namespace": namespace}.items() if value}
@@ -84,6 +87,7 @@ class SubmissionWatch:
         self._record = record
         self._budget = budget
         self._metrics = metrics
+        self._capacity_wait = capacity_wait
         self._task_instance = task_instance
         self._submitting: asyncio.Task[Submission] | None = None
         self._is_sending = False
@@ -118,6 +122,7 @@ class SubmissionWatch:
             is_recorded=self._record,
             budget=self._budget,
             is_measured=self._metrics,
+            capacity_wait=self._capacity_wait,
         )
         return await watch.wait(access, resumable=True)
 

@@ -11,6 +11,7 @@ import pytest
 from airflow.models.dagrun import DagRun
 
 from airflow_provider_spark_operator.core.kubernetes.problems import filter_errors
+from airflow_provider_spark_operator.core.states import capacity_wait
 from airflow_provider_spark_operator.core.validation.application import validate_application
 from airflow_provider_spark_operator.testing.applications import Application
 from tests.cluster import Cluster, fail, succeed
@@ -79,6 +80,21 @@ def test_script_example_ships_its_files(cluster: Cluster, run_example: Callable[
     # Without this class, the Apache operator treats the whole list as one file.
     assert spec["mainClass"] == "org.apache.spark.deploy.PythonRunner"
     assert spec["pyFiles"] == "local:///opt/airflow-task/word_count.py,local:///opt/airflow-task/words.py"
+
+
+def test_capacity_example_waits_for_a_full_cluster(
+    cluster: Cluster, run_example: Callable[[str], DagRun], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def find_no_room(application: Application) -> None:
+        cluster.script = succeed
+        application.enter("Submitted", "SchedulingFailure", message="exceeded quota: small")
+        application.enter("ResourceReleased")
+
+    monkeypatch.setattr(capacity_wait, "_FIRST_SECONDS", 0.1)
+    cluster.script = find_no_room
+    (task_instance,) = run_example("spark_capacity").get_task_instances()
+    assert (task_instance.state, task_instance.try_number) == ("success", 1)
+    assert len(cluster.applications()) == 1
 
 
 def test_mapped_example_has_one_application_per_table(cluster: Cluster, run_example: Callable[[str], DagRun]) -> None:

@@ -54,3 +54,42 @@ async def test_retry_of_deferred_task_starts_anew(cluster: Cluster, tmp_path: Pa
     async with run_real_dag(cluster, tmp_path, DAG_FILE) as run:
         assert await run.wait_for_end() == dict.fromkeys(TASKS, "success")
     assert all(submitted[task] > 1 for task in TASKS if task != "sensor"), submitted
+
+
+CAPACITY_DAG_FILE = """
+from datetime import timedelta
+from airflow.sdk import DAG
+from airflow_provider_spark_operator.core.states import capacity_wait
+from airflow_provider_spark_operator.operators.spark_application import SparkApplicationOperator
+from airflow_provider_spark_operator.retry_policy import SparkRetryPolicy
+
+capacity_wait._FIRST_SECONDS = 1.0
+job = {"py_file": "local:///opt/job.py", "spark_version": "4.3.0", "retries": 0}
+job["retry_policy"] = SparkRetryPolicy(capacity_wait=timedelta(hours=1))
+short = SparkRetryPolicy(capacity_wait=timedelta(seconds=1))
+with DAG("deferred", schedule=None):
+    SparkApplicationOperator(task_id="application", name="application", deferrable=True, **job)
+    SparkApplicationOperator(task_id="worker", name="worker", **job)
+    SparkApplicationOperator(task_id="full", name="full", deferrable=True, **job | {"retry_policy": short})
+"""
+
+
+async def test_wait_for_capacity_uses_no_retry(cluster: Cluster, tmp_path: Path) -> None:
+    submitted = Counter[str]()
+
+    async def play(application: Application) -> None:
+        submitted[application.name] += 1
+        if submitted[application.name] > 2 and application.name != "full":
+            await succeed(application)
+            return
+        application.enter("Submitted", "SchedulingFailure", message="pods is forbidden: exceeded quota: small")
+        application.enter("ResourceReleased")
+
+    cluster.script = play
+    async with run_real_dag(cluster, tmp_path, CAPACITY_DAG_FILE) as run:
+        ended = await run.wait_for_end()
+        log = run.log("application").read_text()
+    assert ended == {"application": "success", "worker": "success", "full": "failed"}
+    assert submitted["application"] == submitted["worker"] == 3
+    assert log.count("the cluster has no room for the application; it is submitted again in ") == 2
+    assert "exceeded quota: small" in log

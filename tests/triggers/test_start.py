@@ -10,13 +10,15 @@ import pytest
 from airflow.sdk import DAG, task
 from airflow.triggers.base import BaseTrigger
 
-from airflow_provider_spark_operator.airflow_compat import AirflowFailException
+from airflow_provider_spark_operator.airflow_compat import HAS_RESCHEDULES, AirflowFailException, TaskDeferred
+from airflow_provider_spark_operator.core.states import capacity_wait
 from airflow_provider_spark_operator.exceptions import SparkApplicationError, SparkApplicationFailed
 from airflow_provider_spark_operator.follow.submission.stamp import TaskStamp
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import KubeError
 from airflow_provider_spark_operator.operators.spark_application import SparkApplicationOperator
 from airflow_provider_spark_operator.retry_policy import SparkRetryPolicy
+from airflow_provider_spark_operator.testing.applications import Application
 from airflow_provider_spark_operator.triggers import kill, start, task_instance
 from airflow_provider_spark_operator.triggers.start import SparkApplicationStartTrigger
 from airflow_provider_spark_operator.triggers.task_instance import Fate
@@ -70,6 +72,23 @@ def test_failure_is_raised_on_the_worker_for_the_retry_policy(cluster: Cluster) 
     cluster.script = fail
     with pytest.raises(SparkApplicationFailed, match="exit code 3"):
         resume_task(*start_task())
+
+
+@pytest.mark.skipif(HAS_RESCHEDULES, reason="Airflow 3.4 reschedules the task")
+def test_task_submits_again_on_a_worker_after_the_cluster_had_no_room(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def find_no_room(application: Application) -> None:
+        cluster.script = succeed
+        application.enter("Submitted", "SchedulingFailure", message="exceeded quota: small")
+        application.enter("ResourceReleased")
+
+    monkeypatch.setattr(capacity_wait, "_FIRST_SECONDS", 0.05)
+    cluster.script = find_no_room
+    with pytest.raises(TaskDeferred) as deferred:
+        resume_task(*start_task(retry_policy=SparkRetryPolicy(capacity_wait=3600)))
+    assert len(cluster.applications()) == 1
+    assert fire(reload(deferred.value.trigger))["outcome"] == "Succeeded"
 
 
 def test_invalid_document_is_not_retried(cluster: Cluster) -> None:

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from ..dialects.progress import SettingNames
 from ..states import reasons
-from .verdict import FailureKind, Verdict, advise_on_refusal
+from .verdict import QUOTA_EXCEEDED, FailureKind, Verdict, advise_on_refusal
 
 
 def blame_refusal(verdict: Verdict, cause: str | None, refusal: str | None, settings: SettingNames) -> Verdict:
@@ -26,6 +26,7 @@ def blame_refusal(verdict: Verdict, cause: str | None, refusal: str | None, sett
         retry_worthy=True,
         reason=reasons.SCHEDULING_FAILED,
         sentence=sentence,
+        lacks_capacity=QUOTA_EXCEEDED in refusal,
     )
 
 

@@ -60,6 +60,8 @@ class Verdict:
         seconds_per_state: Seconds that the application spent in each state, in the order of the states.
         had_driver: Whether a driver pod existed.
         out_of_memory: Which of "driver" and "executor" was out of memory. Empty if neither was.
+        lacks_capacity: Whether the cluster had no room for the application: a quota was used up, or no node had room
+            for the driver.
     """
 
     outcome: Outcome
@@ -73,6 +75,7 @@ class Verdict:
     seconds_per_state: Mapping[str, float] = field(default_factory=dict)
     had_driver: bool = True
     out_of_memory: tuple[str, ...] = ()
+    lacks_capacity: bool = False
 
     @property
     def has_cause_in_log(self) -> bool:
@@ -139,6 +142,7 @@ class _Cause:
     reason: str
     description: str
     advice: str = ""
+    lacks_capacity: bool = False
 
 
 # The container runtime could not run the command.
@@ -171,6 +175,10 @@ _MISSING_KINDS: Final[Mapping[str, str]] = {
     "persistentvolumeclaim": "PersistentVolumeClaim",
 }
 _MISSING: Final = re.compile(rf'\b({"|".join(_MISSING_KINDS)}) "([^"\s]{{1,253}})" not found', re.IGNORECASE)
+QUOTA_EXCEEDED: Final = "exceeded quota"
+"""Text of the API server about a pod that a ResourceQuota does not permit."""
+# Texts of a message of the scheduler about nodes that only lack room.
+_NO_ROOM: Final = ("Insufficient ", "Too many pods", "no nodes available")
 _NO_LIMIT: Final = re.compile(r"\bmust specify [\w./,-]*\blimits\.cpu\b")
 _FIX_REFERENCES: Final = "create or fix the objects that the container refers to"
 _MOUNT_FAILURES: Final = ("FailedMount: ", "FailedAttachVolume: ")
@@ -206,14 +214,20 @@ def _judge_failure(stop: StateEntry, progress: Progress, warnings: Sequence[str]
     attempts = f" in attempt {progress.attempt + 1}" if progress.attempt else ""
     advice = f"; {cause.advice}" if cause.advice else ""
     sentence = f"{stop.state}{attempts}: {cause.description.rstrip('.')}{advice}."
-    return Verdict(Outcome.FAILED, cause.kind, cause.retry_worthy, cause.reason, sentence)
+    return Verdict(
+        Outcome.FAILED,
+        cause.kind,
+        cause.retry_worthy,
+        cause.reason,
+        sentence,
+        lacks_capacity=cause.lacks_capacity,
+    )
 
 
 def _find_cause(stop: StateEntry, progress: Progress, warnings: Sequence[str]) -> _Cause:
     status, settings = stop.driver_status or {}, progress.settings
     if (message := stop.message or "").startswith(REFUSED):  # the controller has read the log of the driver
-        advice = advise_on_refusal(message, settings.of_executors)
-        return _Cause(FailureKind.SCHEDULING, True, reasons.SCHEDULING_FAILED, message, advice)
+        return _blame_refusal(message, settings.of_executors)
     if stop.apache_state == _State.SCHEDULING_FAILURE:
         return _explain_refusal(stop, settings)
     if stop.apache_state == _State.DRIVER_EVICTED:
@@ -244,13 +258,17 @@ def _explain_refusal(stop: StateEntry, settings: SettingNames) -> _Cause:
     description = stop.message or "the driver's resources could not be created"
     if stop.reason in (reasons.SPEC_UNBUILDABLE, reasons.NAME_TAKEN):
         return _Cause(FailureKind.SCHEDULING, False, stop.reason, description)
-    advice = advise_on_refusal(description, settings)
-    return _Cause(FailureKind.SCHEDULING, True, reasons.SCHEDULING_FAILED, description, advice)
+    return _blame_refusal(description, settings)
+
+
+def _blame_refusal(description: str, settings: SettingNames) -> _Cause:
+    advice, is_full = advise_on_refusal(description, settings), QUOTA_EXCEEDED in description
+    return _Cause(FailureKind.SCHEDULING, True, reasons.SCHEDULING_FAILED, description, advice, is_full)
 
 
 def advise_on_refusal(message: str, settings: SettingNames) -> str:
     """Return what to do about a pod that the API rejected with this message; empty if nothing is known."""
-    if "exceeded quota" in message:
+    if QUOTA_EXCEEDED in message:
         return f"reduce the requests ({settings.size}), or raise the ResourceQuota of the namespace"
     if _NO_LIMIT.search(message):
         return f"set {settings.limit}, because a ResourceQuota of the namespace limits limits.cpu"
@@ -291,11 +309,10 @@ def _find_obstacle(status: Mapping[str, object], settings: SettingNames) -> _Cau
     """Return the obstacle that kept a driver pod from running; None if the status shows none."""
     scheduled = pods.find_condition(status, "PodScheduled")
     if pods.get_text(scheduled.get("status")).lower() == "false":
-        description = (
-            f"the driver pod could not be scheduled: {pods.get_text(scheduled.get('message')) or 'no reason given'}"
-        )
-        advice = _advise_on_scheduling(scheduled, settings)
-        return _Cause(FailureKind.SCHEDULING, True, reasons.UNSCHEDULABLE, description, advice)
+        message = pods.get_text(scheduled.get("message"))
+        description = f"the driver pod could not be scheduled: {message or 'no reason given'}"
+        advice, is_full = _advise_on_scheduling(scheduled, settings), any(text in message for text in _NO_ROOM)
+        return _Cause(FailureKind.SCHEDULING, True, reasons.UNSCHEDULABLE, description, advice, is_full)
     waiting = [container for container in pods.list_all_containers(status) if container.waiting]
     for container in waiting:
         detail = ": ".join(part for part in (container.reason, container.message) if part)
@@ -324,7 +341,7 @@ def _advise_on_scheduling(scheduled: Mapping[str, object], settings: SettingName
     if "no nodes available" in message:
         return "add nodes"
     # A node that only lacks room meets the other conditions, so requests are the obstacle.
-    if "Insufficient " not in message and "Too many pods" not in message:
+    if not any(text in message for text in _NO_ROOM):
         for text, advice in _PLACEMENT_ADVICE.items():
             if text in message:
                 return advice.format(placement=settings.placement, template=settings.template)
@@ -349,7 +366,8 @@ def _explain_interruption(status: Mapping[str, object], description: str, settin
 
 
 def _explain_rejection(status: Mapping[str, object]) -> _Cause | None:
-    if pods.get_text(status.get("reason")) not in _REJECTIONS:
+    reason = pods.get_text(status.get("reason"))
+    if reason not in _REJECTIONS:
         return None
     description = f"the node rejected the driver pod: {_describe_pod(status)}"
     return _Cause(
@@ -358,6 +376,7 @@ def _explain_rejection(status: Mapping[str, object]) -> _Cause | None:
         reasons.UNSCHEDULABLE,
         description,
         "retry, or reduce the resource requests of the driver",
+        lacks_capacity=reason.startswith("OutOf"),
     )
 
 

@@ -16,7 +16,7 @@ from airflow_provider_spark_operator.core.lifecycle.transitions import move
 from airflow_provider_spark_operator.core.states import reasons
 from airflow_provider_spark_operator.core.states.states import ApplicationState
 from airflow_provider_spark_operator.core.verdict.executor_refusal import blame_refusal, describe_refusal
-from airflow_provider_spark_operator.core.verdict.verdict import FailureKind
+from airflow_provider_spark_operator.core.verdict.verdict import FailureKind, Outcome, Verdict
 from tests.builders import NOW, build_blocked_executor, build_container, build_driver_pod, build_pod, seconds
 from tests.core.harness import build_application_in_state, decide_once
 from tests.core.verdict.test_verdict import judge_status, judge_stop
@@ -385,6 +385,43 @@ def test_rejected_executors_are_blamed_if_nothing_else_failed(
         assert (judged.failure_kind, judged.reason) == (FailureKind.SCHEDULING, reasons.SCHEDULING_FAILED)
     else:
         assert judged == reported
+
+
+def judge_unscheduled(message: str) -> Verdict:
+    condition = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": message}
+    return judge_stop(S.DRIVER_START_TIMED_OUT, driver=build_pod("Pending", conditions=[condition]))
+
+
+@pytest.mark.parametrize(
+    ("verdict", "lacks_capacity"),
+    [
+        pytest.param(judge_stop(S.SCHEDULING_FAILURE, "pods is forbidden: exceeded quota: q"), True, id="quota"),
+        pytest.param(judge_stop(S.SCHEDULING_FAILURE, 'serviceaccount "no" not found'), False, id="missing account"),
+        pytest.param(judge_unscheduled("0/3 nodes are available: 3 Insufficient cpu."), True, id="full nodes"),
+        pytest.param(judge_unscheduled("0/3 nodes are available: 3 Too many pods."), True, id="too many pods"),
+        pytest.param(judge_unscheduled("no nodes available to schedule pods"), True, id="no nodes"),
+        pytest.param(judge_unscheduled(f"0/3 nodes are available: {SELECTOR}."), False, id="wrong labels"),
+        pytest.param(
+            judge_stop(S.FAILED, driver={"status": {"phase": "Failed", "reason": "OutOfcpu"}}), True, id="full node"
+        ),
+        pytest.param(
+            judge_stop(S.FAILED, driver={"status": {"phase": "Failed", "reason": "UnexpectedAdmissionError"}}),
+            False,
+            id="other rejection by the node",
+        ),
+        pytest.param(judge_stop(S.DRIVER_EVICTED), False, id="eviction"),
+    ],
+)
+def test_verdict_knows_whether_the_cluster_lacked_capacity(verdict: Verdict, lacks_capacity: bool) -> None:
+    assert verdict.outcome is Outcome.FAILED
+    assert verdict.lacks_capacity is lacks_capacity
+
+
+@pytest.mark.parametrize(("refusal", "lacks_capacity"), [(REFUSAL, True), ("Spark could not: no account", False)])
+def test_refused_executors_lack_capacity_because_of_a_quota(refusal: str, lacks_capacity: bool) -> None:
+    reported = judge_stop(S.EXECUTORS_START_TIMED_OUT)
+    assert blame_refusal(reported, None, refusal, SettingNames()).lacks_capacity is lacks_capacity
+    assert judge_stop(S.FAILED, refusal, build_driver_pod("failed")).lacks_capacity is lacks_capacity
 
 
 def test_unknown_rejection_has_no_advice() -> None:
