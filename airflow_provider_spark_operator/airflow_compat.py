@@ -59,6 +59,7 @@ __all__ = [
     "async_get_connection",
     "async_read_extra",
     "bind_output_handler",
+    "build_queue_arguments",
     "build_reschedule",
     "build_retry_arguments",
     "change_asset_state",
@@ -215,7 +216,20 @@ def is_unmapped(operator: object) -> bool:
     return bool(getattr(operator, "_BaseOperator__from_mapped", False))
 
 
-def warn_too_old(argument: str, effect: str, task_id: str | None = None) -> None:
+def build_queue_arguments(queue: str | None) -> dict[str, Any]:
+    """Return the arguments of an event trigger for the queue of its triggerers; none if Airflow does not know it.
+
+    Args:
+        queue: The queue. None if any triggerer without queues may run the trigger.
+    """
+    if VERSION >= (3, 4):
+        return {"queue": queue}
+    if queue is not None:
+        warn_too_old("queue", "any triggerer runs the trigger", required="3.4")
+    return {}
+
+
+def warn_too_old(argument: str, effect: str, task_id: str | None = None, required: str = "3.3") -> None:
     """Warn about an argument in a DAG file that the installed Airflow does not support.
 
     A worker parses the entire DAG file to run one of its tasks. It warns only about this task.
@@ -224,13 +238,14 @@ def warn_too_old(argument: str, effect: str, task_id: str | None = None) -> None
         argument: Name of the argument.
         effect: What happens instead.
         task_id: Id of the task; None if no task is known. The id need not contain the ids of task groups.
+        required: The oldest version of Airflow that supports the argument.
     """
     running = get_parsing_context().task_id
     if running is not None and (task_id is None or running.rpartition(".")[2] != task_id.rpartition(".")[2]):
         return
     file, line = _find_dag_file()
     subject = f"{file}, line {line}" + (f", task {task_id}" if task_id else "")
-    message = f"{subject}: {argument} requires Apache Airflow 3.3 or newer, but found {INSTALLED}: {effect}"
+    message = f"{subject}: {argument} requires Apache Airflow {required} or newer, but found {INSTALLED}: {effect}"
     warnings.warn_explicit(message, UserWarning, file, line)
 
 

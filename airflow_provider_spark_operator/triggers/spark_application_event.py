@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from airflow.triggers.base import BaseEventTrigger, TriggerEvent
 
-from ..airflow_compat import read_asset_stores
+from ..airflow_compat import build_queue_arguments, read_asset_stores
 from ..core.kubernetes.kubernetes_names import NAMESPACE_RULE, is_namespace
 from ..core.kubernetes.label_selector import parse_label_selector
 from ..core.kubernetes.names import DEFAULT_API_VERSION, DELIVERY_KEY_PREFIX
@@ -17,7 +17,7 @@ from ..core.parameters.arguments import DEFAULT_CONNECTION_ID
 
 OUTCOMES: Final = ("succeeded", "failed", "application", "infrastructure", "scheduling")
 _EVERY_END: Final = ("failed", "succeeded")
-_OPTIONAL: Final = ("namespace", "kubernetes_conn_id")
+_OPTIONAL: Final = ("namespace", "kubernetes_conn_id", "queue")
 
 
 class InvalidTrigger(TypeError, ValueError):
@@ -41,6 +41,8 @@ class SparkApplicationEventTrigger(BaseEventTrigger):
         kubernetes_conn_id: Id of a connection to a Kubernetes cluster. If None, the default Kubernetes cluster is
             used: the one in which Airflow runs, or that of the local kubeconfig. The default is `kubernetes_default`.
         api_version: apiVersion of the applications. The default is the apiVersion of the Apache operator.
+        queue: Queue of the triggerers that run the trigger (`airflow triggerer --queues`), for example "spark". If
+            None, a triggerer without queues runs it. Requires Airflow 3.4.
 
     Raises:
         ValueError: An argument is not valid.
@@ -55,8 +57,10 @@ class SparkApplicationEventTrigger(BaseEventTrigger):
         outcomes: Iterable[str] = _EVERY_END,
         kubernetes_conn_id: str | None = DEFAULT_CONNECTION_ID,
         api_version: str = DEFAULT_API_VERSION,
+        queue: str | None = None,
     ) -> None:
-        super().__init__()  # type: ignore[no-untyped-call]
+        super().__init__(**build_queue_arguments(queue))  # type: ignore[no-untyped-call]
+        self.queue = queue  # Airflow stores the queue apart from the arguments
         self.namespace = namespace
         self.label_selector = label_selector
         self.name_pattern = name_pattern
@@ -108,7 +112,7 @@ class SparkApplicationEventTrigger(BaseEventTrigger):
 
     def _check(self) -> None:
         # A wrong type would end the trigger when it runs. Airflow would start it again without a pause.
-        for name in ("namespace", "label_selector", "name_pattern", "kubernetes_conn_id", "api_version"):
+        for name in ("namespace", "label_selector", "name_pattern", "kubernetes_conn_id", "api_version", "queue"):
             value = getattr(self, name)
             if not isinstance(value, str) and not (value is None and name in _OPTIONAL):
                 raise InvalidTrigger(f"{name} must be a string, but is of type {type(value).__name__}")

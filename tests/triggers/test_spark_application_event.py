@@ -9,6 +9,7 @@ import pytest
 from airflow.triggers.base import BaseEventTrigger
 from pydantic import JsonValue
 
+from airflow_provider_spark_operator.airflow_compat import VERSION
 from airflow_provider_spark_operator.operators.spark_application import SparkApplicationOperator
 from airflow_provider_spark_operator.testing.applications import Application
 from airflow_provider_spark_operator.triggers import spark_application_event_runtime
@@ -126,6 +127,21 @@ def test_default_connection_is_that_of_the_operators() -> None:
     assert SparkApplicationEventTrigger("jobs").kubernetes_conn_id == operator.kubernetes_conn_id
     stored = SparkApplicationEventTrigger("jobs", kubernetes_conn_id=None).serialize()[1]
     assert SparkApplicationEventTrigger(**stored).kubernetes_conn_id is None
+
+
+@pytest.mark.needs_airflow("3.4")
+def test_airflow_stores_the_queue_apart_from_the_arguments() -> None:
+    from airflow.serialization.encoders import encode_trigger
+
+    encoded = encode_trigger(SparkApplicationEventTrigger(NAMESPACE, queue="spark"))
+    assert encoded["queue"] == "spark"
+    assert "queue" not in encoded["kwargs"]
+
+
+@pytest.mark.skipif(VERSION >= (3, 4), reason="Airflow 3.4 knows queues of event triggers")
+def test_queue_warns_on_older_airflow() -> None:
+    with pytest.warns(UserWarning, match=r"queue requires Apache Airflow 3\.4 or newer, but found 3\."):
+        SparkApplicationEventTrigger(NAMESPACE, queue="spark")
 
 
 def test_trigger_survives_the_serialization_of_assets() -> None:
