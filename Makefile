@@ -8,6 +8,8 @@ new_enough := import sys; sys.exit(sys.version_info < (3, 11))
 find_python = $(shell for p in $(2); do $$p -c '$(1)' 2>/dev/null && echo $$p && break; done)
 PYTHON ?= $(call find_python,$(new_enough),python3 python3.13 python3.12 python3.11)
 PYTEST_WORKERS ?= 2
+# The tests start hundreds of Python processes. Each would compile both packages if compiled files were not written.
+unexport PYTHONDONTWRITEBYTECODE
 # Runs pytest with a selection of pyproject.toml.
 select := -m tests.selection
 # `make airflow-versions` runs the provider and the command line, then a real scheduler and triggerer. Continuous

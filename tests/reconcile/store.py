@@ -95,7 +95,7 @@ def serve_file(content: bytes) -> Iterator[str]:
     handler = type("Filled", (Store,), {"content": content})
     server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
     server.daemon_threads = True  # the clients keep their connections open
-    thread = Thread(target=server.serve_forever)
+    thread = Thread(target=server.serve_forever, args=[0.005])
     thread.start()
     try:
         yield f"http://127.0.0.1:{server.server_port}"

@@ -49,7 +49,7 @@ def record_requests() -> Iterator[Recorder]:
             pass
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = Thread(target=server.serve_forever)
+    thread = Thread(target=server.serve_forever, args=[0.005])
     thread.start()
     recorder.url = f"http://127.0.0.1:{server.server_port}"
     try:

@@ -1,7 +1,7 @@
 """Applications are found by the task of Airflow that submitted them, and their list fits the terminal."""
 
 import re
-import time
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -15,6 +15,7 @@ from airflow_provider_spark_operator.follow.submission.stamp import TaskStamp
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import Forbidden
 from airflow_provider_spark_operator.kube.resources import ResourceType
+from local_kubernetes.clock import utc_now
 from tests.cli.output.test_tables import Terminal, open_terminal
 from tests.cli.program.test_completion import complete
 from tests.cluster import Cluster, fail, stay_submitted
@@ -28,21 +29,15 @@ def cluster(request: pytest.FixtureRequest) -> Cluster:
     """A cluster of each dialect, with applications of tasks, and one that no task has submitted."""
     found: Cluster = request.getfixturevalue(request.param)
     found.script = stay_submitted
-    found.create("manual")
-    submit(found, "sales", "load", FIRST)
-    submit(found, LONG_DAG, LONG_TASK, FIRST, 3)
-    submit(found, LONG_DAG, LONG_TASK, FIRST, 12)
-    wait_for_the_next_second()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(found.store, "_clock", lambda: utc_now() - timedelta(minutes=1))
+        found.create("manual")
+        submit(found, "sales", "load", FIRST)
+        submit(found, LONG_DAG, LONG_TASK, FIRST, 3)
+        submit(found, LONG_DAG, LONG_TASK, FIRST, 12)
     submit(found, "sales", "load", SECOND)
     found.play(fail, NEW)
     return found
-
-
-def wait_for_the_next_second() -> None:
-    """Wait until another second begins: the times of Kubernetes are whole seconds."""
-    end = int(time.time()) + 1
-    while time.time() < end:
-        time.sleep(0.01)
 
 
 def submit(cluster: Cluster, dag: str, task: str, run: str, map_index: int = -1) -> None:

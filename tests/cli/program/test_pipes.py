@@ -1,16 +1,15 @@
 """Every verb in pipes whose reader leaves, with an ASCII locale, NO_COLOR and a narrow terminal."""
 
 import os
-import subprocess
-import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from airflow_provider_spark_operator.cli.program.catalogue import VERBS
+from tests.cli.forks import RunUnread, serve_forks
 from tests.cluster import Cluster
 
-SECONDS = 90
 MANIFEST = """\
 apiVersion: spark.apache.org/v1
 kind: SparkApplication
@@ -70,32 +69,21 @@ def test_every_verb_has_a_command() -> None:
     assert {verb.name for verb in VERBS} == COMMANDS.keys() | LASTING
 
 
+@pytest.fixture(scope="module")
+def run_unread() -> Iterator[RunUnread]:
+    ascii_locale = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    with serve_forks(ascii_locale) as run:
+        yield run
+
+
 @pytest.mark.parametrize("verb", [verb.name for verb in VERBS])
-def test_verb_is_clean_if_the_reader_of_its_pipe_leaves(scripted_cluster: Cluster, tmp_path: Path, verb: str) -> None:
+def test_verb_is_clean_if_the_reader_of_its_pipe_leaves(
+    scripted_cluster: Cluster, run_unread: RunUnread, tmp_path: Path, verb: str
+) -> None:
     scripted_cluster.create("pi")
     scripted_cluster.wait_for_end()
     (tmp_path / "new.yaml").write_text(MANIFEST, encoding="utf-8")
     words = COMMANDS.get(verb, f"{verb} --help").split()
-    environment = {**os.environ, "HOME": str(tmp_path), "TMPDIR": str(tmp_path), "LC_ALL": "C", "NO_COLOR": "1"}
-    ascii_locale = {"PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "COLUMNS": "20"}
-    found = subprocess.run(
-        [
-            "/bin/sh",
-            "-c",
-            '"$@" | head -c 1',
-            "sh",
-            sys.executable,
-            "-m",
-            "airflow_provider_spark_operator.cli",
-            *words,
-        ],
-        cwd=tmp_path,
-        env={**environment, **ascii_locale},
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        check=False,
-        timeout=SECONDS,
-    )
-    assert len(found.stdout) <= 1
-    error = found.stderr.decode("ascii")
+    variables = {"HOME": str(tmp_path), "TMPDIR": str(tmp_path), "NO_COLOR": "1", "COLUMNS": "20"}
+    error = run_unread(words, tmp_path, {**variables, "KUBECONFIG": os.environ["KUBECONFIG"]}).decode("ascii")
     assert not any(word in error for word in ("Traceback", "could not write", "Broken pipe", "internal error", "\x1b"))

@@ -24,6 +24,7 @@ SHELLS = {
 SETTINGS = {
     ".zshrc": "PS1='READY> '\nfpath=(~/.functions $fpath)\nautoload -U compinit\ncompinit -u\n",
     ".config/fish/config.fish": "set -g fish_greeting\nfunction fish_prompt; echo -n 'READY> '; end\n",
+    ".local/fish/generated_completions/none.fish": "",  # otherwise, fish reads all manual pages in the background
 }
 
 
@@ -73,12 +74,9 @@ def test_tab_completes_words_of_the_program_and_of_the_cluster(
         for typed, completed in (
             ("spark-operator descr", "spark-operator describe"),
             ("spark-operator describe rep", "spark-operator describe report-daily"),
-            ("spark-operator list -n jo", "spark-operator list -n jobs"),
             ("spark-operator list --context te", "spark-operator list --context test"),
-            ("spark-operator list --state RunningH", "spark-operator list --state RunningHealthy"),
             ("spark-operator list --context=te", "spark-operator list --context=test"),
             ("spark-operator cluster sc", "spark-operator cluster scale"),
-            ("spark-operator help cluster sc", "spark-operator help cluster scale"),
             ("spark-operator delete sparkapplication/re", "spark-operator delete sparkapplication/report-daily"),
             ("spark-operator validate mani", "spark-operator validate manifest.yaml"),
             ("spark-operator validate --strict ", "spark-operator validate --strict manifest.yaml"),

@@ -38,6 +38,11 @@ class Answer:
 Respond: TypeAlias = Callable[[Asked], Answer]
 
 
+class _Server(ThreadingHTTPServer):
+    request_queue_size = 128  # a connection beyond the queue waits a second, until TCP repeats its first packet
+    daemon_threads = False  # server_close then waits for the answers
+
+
 @contextmanager
 def serve(respond: Respond) -> Iterator[str]:
     """Serve until the end of the block, and return the address."""
@@ -66,9 +71,8 @@ def serve(respond: Respond) -> Iterator[str]:
         def log_message(self, *values: Any) -> None:
             """Write no log."""
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = False  # server_close then waits for the answers
-    thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
+    server = _Server(("127.0.0.1", 0), Handler)
+    thread = Thread(target=server.serve_forever, args=[0.005], daemon=True)
     thread.start()
     try:
         yield f"http://127.0.0.1:{server.server_address[1]}"

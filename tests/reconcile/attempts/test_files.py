@@ -57,7 +57,7 @@ def web() -> Iterator[str]:
             pass
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = Thread(target=server.serve_forever)
+    thread = Thread(target=server.serve_forever, args=[0.005])
     thread.start()
     yield f"127.0.0.1:{server.server_port}"
     server.shutdown()
