@@ -84,6 +84,13 @@ class SparkBudgetExceeded(SparkApplicationError):
     """
 
 
+class SparkCheckFailed(SparkApplicationError):
+    """The program succeeded, but reported that a check of its result failed. See `on_failed_check`.
+
+    A retry would probably find the same, so `retry_worthy` is False, and `SparkRetryPolicy` does not retry.
+    """
+
+
 class SparkApplicationDeleted(SparkApplicationError):
     """A user or another program deleted the application before it ended."""
 
@@ -114,6 +121,7 @@ _BY_FAILURE_KIND: dict[str, type[SparkApplicationError]] = {
     "infrastructure": SparkInfrastructureFailed,
     "scheduling": SparkSchedulingFailed,
     "budget": SparkBudgetExceeded,
+    "check": SparkCheckFailed,
 }
 
 

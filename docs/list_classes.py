@@ -66,6 +66,7 @@ CHAPTERS: Final[Sequence[tuple[str, Sequence[tuple[str, Sequence[str]]]]]] = (
                     "SparkInfrastructureFailed",
                     "SparkSchedulingFailed",
                     "SparkBudgetExceeded",
+                    "SparkCheckFailed",
                     "SparkApplicationDeleted",
                     "SparkApplicationDeletedByUser",
                     "SparkClusterDeleted",

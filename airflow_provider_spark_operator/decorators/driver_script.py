@@ -9,6 +9,8 @@ import json
 
 import libcst  # Airflow's own decorators load it as well
 
+from ..spark_task import MESSAGE_VARIABLE
+
 SCRIPT = "airflow_task.py"
 ARGUMENTS = "airflow_task_arguments.json"
 # Kubernetes reads the message of a container here, unless the pod template sets another path.
@@ -46,12 +48,14 @@ def _airflow_try_to_store(spark, text, url):
 
 def _airflow_main():
     import json
+    import os
     import sys
 
     from pyspark import SparkFiles
     from pyspark.sql import SparkSession
 
     message_file, result_url = sys.argv[1], sys.argv[2]
+    os.environ["{MESSAGE_VARIABLE}"] = message_file  # for the report of the function
     spark = SparkSession.builder.getOrCreate()
     with open(SparkFiles.get("{ARGUMENTS}"), encoding="utf-8") as file:
         given = json.load(file)
@@ -67,8 +71,11 @@ def _airflow_main():
             )
         _airflow_store(spark, json.dumps(value), result_url)
         text = json.dumps({{"{_MARK}": {{"stored": True}}}})
-    with open(message_file, "w", encoding="utf-8") as file:
-        file.write(text)
+    if "spark_task" in sys.modules:
+        sys.modules["spark_task"].report.save(**json.loads(text))
+    else:
+        with open(message_file, "w", encoding="utf-8") as file:
+            file.write(text)
     if small and result_url:
         _airflow_try_to_store(spark, json.dumps(value), result_url)
     spark.stop()

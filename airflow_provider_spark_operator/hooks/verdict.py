@@ -24,7 +24,7 @@ class ApplicationVerdict:
         sentence: The outcome, its cause and what to do, for users. For a failure, it contains the last lines of the
             driver log.
         reason: A constant of `core.states.reasons`, for example "OOMKilled".
-        failure_kind: "application", "infrastructure" or "scheduling". None unless the application has failed.
+        failure_kind: "application", "infrastructure", "scheduling" or "check". None unless the application has failed.
         retry_worthy: Whether another run of the same application can succeed. False if the application has not failed.
         application_id: Spark's application id of the last attempt. None if unknown.
         attempts: Number of times that the operator has started the application.
@@ -32,6 +32,7 @@ class ApplicationVerdict:
         out_of_memory: Which of "driver" and "executor" was out of memory. Empty if neither was.
         log_lines: The last informative lines of the driver log. Empty if the log could not be read.
         driver_message: Termination message of the driver container after a success. None if there is none.
+        report: The report of the job, with `checks`, `metadata` and `progress`. None if it reported nothing.
         had_driver: Whether a driver pod existed.
         lacks_capacity: Whether the cluster had no room for the application. See `SparkApplicationError`.
         resource: The whole resource of the application, with its status, as it was last read.
@@ -50,6 +51,7 @@ class ApplicationVerdict:
     out_of_memory: tuple[str, ...] = ()
     log_lines: tuple[str, ...] = ()
     driver_message: str | None = None
+    report: Mapping[str, Any] | None = None
     had_driver: bool = True
     lacks_capacity: bool = False
     resource: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
@@ -71,6 +73,7 @@ class ApplicationVerdict:
             SparkApplicationFailed: The application itself failed.
             SparkInfrastructureFailed: The infrastructure failed.
             SparkSchedulingFailed: The driver could not be created or scheduled.
+            SparkCheckFailed: The program succeeded, but reported that a check failed.
         """
         if self.outcome == Outcome.FAILED:
             raise build_failure(

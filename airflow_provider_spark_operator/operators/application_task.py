@@ -73,6 +73,7 @@ class ApplicationTask(ResourceTask, Protocol):
     max_core_hours: float | None
     max_cost: float | None
     on_budget_exceeded: str
+    on_failed_check: str
 
 
 def build_budget(task: ApplicationTask) -> dict[str, Any] | None:

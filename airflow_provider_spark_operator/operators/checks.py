@@ -10,7 +10,7 @@ from airflow.sdk import XComArg
 from ..core.compose.document import is_model
 from ..core.kubernetes.names import DEFAULT_API_VERSION
 from ..core.kubernetes.problems import InvalidResource, Problem
-from ..core.parameters.arguments import IfExists, advise_suffix
+from ..core.parameters.arguments import advise_suffix
 from ..core.parameters.parameters import Parameters
 from ..core.parameters.pending import PENDING, is_template
 
@@ -107,16 +107,6 @@ def _replace_pending(value: Any) -> Any:
     if isinstance(value, (dict, Mapping)):
         return {key: _replace_pending(entry) for key, entry in value.items()}
     return PENDING if isinstance(value, XComArg) else value
-
-
-def check_if_exists(value: object) -> None:
-    """Reject a value that is not a way to handle an application of the same name.
-
-    Raises:
-        ValueError: The value is not supported.
-    """
-    if value not in IfExists.__members__.values():
-        raise ValueError(f"if_exists must be {' or '.join(repr(one.value) for one in IfExists)}, not {value!r}")
 
 
 @contextmanager

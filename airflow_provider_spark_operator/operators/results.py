@@ -1,5 +1,6 @@
 """The results of an application for its task: the exception, the XComs, the extras of asset events, the links."""
 
+import logging
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
@@ -15,6 +16,7 @@ from ..core.kubernetes.problems import InvalidResource
 from ..core.parameters.parameters import Parameters
 from ..core.report.figures import RunFigures, read_figures
 from ..core.states import reasons
+from ..core.verdict.verdict import FailureKind
 from ..exceptions import SparkApplicationError, build_budget_failure, build_deletion, build_failure
 from ..follow.access.reference import ApplicationReference, resource_of
 from ..follow.ending.end import find_final_progress
@@ -26,6 +28,9 @@ from ..triggers.event import ApplicationEvent, EventKind
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
+
+
+logger = logging.getLogger(__name__)
 
 
 def build_error(
@@ -73,6 +78,17 @@ def reference_of(event: ApplicationEvent, kind: ResourceType = SPARK_APPLICATION
     return ApplicationReference(event.namespace, event.name, event.uid, resource_of(event.api_version, kind))
 
 
+def accept_failed_checks(event: ApplicationEvent) -> ApplicationEvent:
+    """Return the event of a success in place of one whose only failure is a check that the job reported."""
+    if event.failure_kind != FailureKind.CHECK:
+        return event
+    sentence = event.sentence.partition("\n")[0]
+    logger.warning("%s; the task succeeds, because on_failed_check is 'warn'", sentence)
+    verdict = {"outcome": "Succeeded", "reason": reasons.SUCCEEDED, "sentence": "The application succeeded."}
+    record = {**event.record, "verdict": verdict} if event.record else event.record
+    return replace(event, outcome="Succeeded", failure_kind=None, reason=None, sentence=sentence, record=record)
+
+
 def build_xcoms(event: ApplicationEvent) -> dict[str, Any]:
     """Return the XComs that are known only at the end."""
     return {
@@ -82,6 +98,7 @@ def build_xcoms(event: ApplicationEvent) -> dict[str, Any]:
         "state": event.state,
         "attempts": event.attempts,
         "seconds_per_state": dict(event.seconds_per_state),
+        **({"spark_report": event.report} if event.report else {}),
     }
 
 
@@ -102,6 +119,7 @@ def record_on_assets(context: Context, outlets: Iterable[object], event: Applica
         "spark_core_hours": figures.core_hours,
         "spark_cost": figures.cost,
         "spark_currency": figures.currency,
+        "spark_report": dict(event.report) if event.report else None,
     }
     extra |= {name: value for name, value in known.items() if value is not None}
     for outlet in outlets:

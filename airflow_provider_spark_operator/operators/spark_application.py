@@ -27,8 +27,10 @@ from ..core.parameters.arguments import (
     RESTARTS_BY_CLUSTER,
     IfExists,
     OnBudgetExceeded,
+    OnFailedCheck,
     check_booleans,
     check_budget,
+    check_choice,
     check_connection_id,
     check_log_level,
     check_metrics,
@@ -212,6 +214,8 @@ class SparkApplicationOperator(BaseOperator):
         on_budget_exceeded: What to do if the application has used more than `max_core_hours` or `max_cost`. "warn" (the
             default): the application continues. "fail": the task deletes the application and fails with
             `SparkBudgetExceeded`, without a retry.
+        on_failed_check: What to do if the program succeeds, but has reported with `report.check` that a check failed.
+            "fail" (the default): the task fails with `SparkCheckFailed`. "warn": the task logs a warning and succeeds.
         retry_policy: Policy that decides after a failure whether the task is retried, for example `SparkRetryPolicy()`.
             If None, `retries` alone decides.
         **kwargs: Arguments that Airflow accepts for all operators, for example `task_id`, `retries` and `pool`.
@@ -305,6 +309,7 @@ class SparkApplicationOperator(BaseOperator):
     max_core_hours: float | None = None
     max_cost: float | None = None
     on_budget_exceeded: str = OnBudgetExceeded.WARN.value
+    on_failed_check: str = OnFailedCheck.FAIL.value
     restarts: str | None = None
     retry_policy: RetryPolicy | None = None
     link_target: "LinkTarget | None" = None
@@ -379,6 +384,7 @@ class SparkApplicationOperator(BaseOperator):
         max_core_hours: float | None = None,
         max_cost: float | None = None,
         on_budget_exceeded: str = OnBudgetExceeded.WARN.value,
+        on_failed_check: str = OnFailedCheck.FAIL.value,
         retry_policy: RetryPolicy | None = None,
         **kwargs: Any,
     ) -> None:
@@ -408,7 +414,8 @@ class SparkApplicationOperator(BaseOperator):
         for argument, value in values.items():
             if value is not None:
                 setattr(self, argument, value)
-        checks.check_if_exists(if_exists)
+        check_choice("if_exists", if_exists, IfExists)
+        check_choice("on_failed_check", on_failed_check, OnFailedCheck)
         check_log_level(driver_log_level)
         check_metrics(spark_metrics)
         check_budget(max_core_hours, max_cost, on_budget_exceeded, wait_for_completion=wait_for_completion)

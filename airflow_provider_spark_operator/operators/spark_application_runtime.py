@@ -18,7 +18,7 @@ from ..core.compose.restarts import describe_restarts, get_backoff
 from ..core.dialects.dialect import dialect_of
 from ..core.kubernetes.json_object import JsonObject
 from ..core.kubernetes.problems import InvalidResource
-from ..core.parameters.arguments import RESTARTS_BY_CLUSTER
+from ..core.parameters.arguments import RESTARTS_BY_CLUSTER, OnFailedCheck
 from ..core.parameters.parameters import Parameters
 from ..core.states.capacity_wait import CapacityWait
 from ..exceptions import SparkApplicationError, SparkApplicationTimedOut, SparkSchedulingFailed
@@ -331,6 +331,7 @@ class ApplicationRun:
     def _conclude(self, task_try: TaskTry, event: ApplicationEvent) -> Any:
         """Push the XComs of the end and return the result of the task, or raise its failure."""
         task = self._task
+        event = results.accept_failed_checks(event) if task.on_failed_check == OnFailedCheck.WARN else event
         document = self._read_known_document()
         task.link_target = results.build_link_target_from_event(
             event, document, self._parameters, task.kubernetes_conn_id

@@ -20,12 +20,17 @@ from ..core.compose.document import PydanticModel
 from ..core.kubernetes.identity import CLUSTER_IDENTITY, find_name_problem, find_namespace_problem
 from ..core.kubernetes.json_object import JsonObject
 from ..core.kubernetes.problems import Problem
-from ..core.parameters.arguments import DEFAULT_CONNECTION_ID, IfExists, check_booleans, check_connection_id
+from ..core.parameters.arguments import (
+    DEFAULT_CONNECTION_ID,
+    IfExists,
+    check_booleans,
+    check_choice,
+    check_connection_id,
+)
 from ..core.parameters.pending import with_placeholders
 from ..links.spark_cluster import CLUSTER_LINKS
 from . import source
 from .checks import (
-    check_if_exists,
     check_problems,
     check_retry_policy,
     check_unless_template,
@@ -131,7 +136,7 @@ class SparkClusterOperator(BaseOperator):
         self.wait_until_ready = wait_until_ready
         self.ready_timeout = ready_timeout
         self.delete_on_kill = delete_on_kill
-        check_if_exists(if_exists)
+        check_choice("if_exists", if_exists, IfExists)
         self.if_exists = if_exists
         check_unless_template(name, _find_name_problem)
         check_unless_template(namespace, find_namespace_problem)

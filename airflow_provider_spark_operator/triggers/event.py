@@ -53,7 +53,8 @@ class ApplicationEvent:
         uid: uid of the resource. Empty if it is unknown.
         state: The last state that was seen, for example "RunningHealthy". None if no state was seen.
         outcome: "Succeeded" or "Failed" if `kind` is ENDED, otherwise None.
-        failure_kind: "application", "infrastructure" or "scheduling" if the outcome is "Failed", otherwise None.
+        failure_kind: "application", "infrastructure", "scheduling" or "check" if the outcome is "Failed", otherwise
+            None.
         reason: A constant of `core.states.reasons`, for example "OOMKilled". None if the end has not been classified.
         sentence: What happened, for the user: after a failure, with the last lines of the driver log. Empty if there is
             nothing to explain.
@@ -73,6 +74,7 @@ class ApplicationEvent:
         lacks_capacity: Whether the cluster had no room for the application. See `SparkApplicationError`.
         capacity_wait: The wait of the task for capacity, after which it submits the application again. None if the
             task does not submit it again.
+        report: The report of the job, with `checks`, `metadata` and `progress`. None if it reported nothing.
     """
 
     kind: EventKind
@@ -99,6 +101,7 @@ class ApplicationEvent:
     record: Mapping[str, Any] | None = None
     lacks_capacity: bool = False
     capacity_wait: Mapping[str, Any] | None = None
+    report: Mapping[str, Any] | None = None
 
     def to_payload(self) -> dict[str, Any]:
         """Return the event as JSON values, for `TriggerEvent`."""

@@ -4,6 +4,7 @@ import logging
 from collections.abc import Sequence
 from dataclasses import replace
 
+from ..core.kubernetes.json_object import change_texts
 from ..core.log.secret_values import Redaction, SecretPlace, read_secrets
 from ..follow.access.reference import ApplicationReference
 from ..follow.watching.watch import WatchHub
@@ -50,5 +51,6 @@ class ResourceSecrets:
         return self._redaction.hide(text)
 
     def redact(self, event: ApplicationEvent) -> ApplicationEvent:
-        """Return the event without the secrets in the text that may quote the resource or the driver's log."""
-        return replace(event, sentence=self.hide(event.sentence))
+        """Return the event without the secrets in the texts that may quote the resource or the driver's log."""
+        report = change_texts(event.report, self.hide) if event.report else event.report
+        return replace(event, sentence=self.hide(event.sentence), report=report)

@@ -302,6 +302,21 @@ def test_mapped_function_has_one_application_per_element() -> None:
     assert dag.get_task("count").is_mapped
 
 
+def report_rows(number: int) -> int:
+    from spark_task import report
+
+    report.metadata(rows=number)
+    report.check("positive", passed=number > 0)
+    return number
+
+
+@pytest.mark.usefixtures("driver")
+def test_function_returns_its_value_and_its_report() -> None:
+    task_instance = TaskInstance()
+    assert run(create_operator(report_rows)(3), task_instance) == 3
+    assert task_instance.xcoms["spark_report"] == {"checks": {"positive": {"passed": True}}, "metadata": {"rows": 3}}
+
+
 @pytest.mark.parametrize("message", [None, "", "bye", "3", "{}", '{"airflow-result": 3}'])
 def test_message_of_another_program_is_ignored(message: str | None) -> None:
     assert driver_script.parse_report(message) is None

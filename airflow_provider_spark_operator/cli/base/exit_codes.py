@@ -32,6 +32,7 @@ MEANINGS = {
     ),
     ExitCode.APPLICATION_FAILED: (
         "the program of the application failed\n"
+        "the program succeeded, but reported that a check failed\n"
         "the application succeeded before the state of `wait --for`\n"
         "`diff` found a difference\n"
         "`reconcile --check` found resources of another controller"

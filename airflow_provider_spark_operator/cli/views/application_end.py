@@ -341,6 +341,6 @@ def report_conclusion(conclusion: Conclusion, *, is_shown: bool = False, quiet: 
     if quiet or (is_shown and evidence.log_lines and sys.stdout.isatty()):
         evidence = replace(evidence, log_lines=(), events=())
     print_error(describe_failure(verdict, evidence))
-    if verdict.failure_kind is FailureKind.APPLICATION:
+    if verdict.failure_kind in (FailureKind.APPLICATION, FailureKind.CHECK):
         return ExitCode.APPLICATION_FAILED
     return ExitCode.INFRASTRUCTURE_FAILED

@@ -6,6 +6,7 @@ about a mebibyte. Larger files, and files that are not text, are uploaded to a U
 
 import hashlib
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
@@ -17,6 +18,9 @@ from ..parameters.parameters import Parameters, split_list
 
 # Kubernetes allows 1 MiB in a ConfigMap. The application that contains it needs space for its other fields.
 CONFIG_MAP_BYTES: Final = 900 * 1024
+REPORT_MODULE: Final = "spark_task.py"
+"""The module with which a job sends messages to its task."""
+_IMPORTS_REPORT: Final = re.compile(rb"^[ \t]*(?:from|import)[ \t]+spark_task\b", re.MULTILINE)
 # etcd allows 1.5 MiB for the JSON of the application.
 STORED_BYTES: Final = 1400 * 1024
 
@@ -81,6 +85,13 @@ def list_paths(parameters: Parameters) -> list[str]:
     script = [parameters.py_file] if parameters.py_file else []
     lists = (parameters.py_files, parameters.files, parameters.jars)
     return [*script, *(path for one in lists for path in split_list(one))]
+
+
+def needs_report_module(files: Iterable[LocalFile]) -> bool:
+    """Return whether a script imports the module for messages, which is not among the files."""
+    return all(file.name != REPORT_MODULE for file in files) and any(
+        file.name.endswith(".py") and _IMPORTS_REPORT.search(file.content) for file in files
+    )
 
 
 def pack_files(files: Sequence[LocalFile], *, can_mount: bool, can_upload: bool) -> Packing:

@@ -46,6 +46,26 @@ class OnBudgetExceeded(StrEnum):
     """End the application, and fail."""
 
 
+class OnFailedCheck(StrEnum):
+    """The action of a task whose job succeeds, but reports that a check failed."""
+
+    FAIL = "fail"
+    """Fail."""
+    WARN = "warn"
+    """Log a warning."""
+
+
+def check_choice(name: str, value: object, choices: type[StrEnum]) -> None:
+    """Reject a value that is not one of the choices of an argument.
+
+    Raises:
+        ValueError: It is not.
+    """
+    values = [choice.value for choice in choices]
+    if value not in values:
+        raise ValueError(f"{name} must be {' or '.join(map(repr, values))}, not {value!r}")
+
+
 def check_budget(
     max_core_hours: object, max_cost: object, on_budget_exceeded: object, *, wait_for_completion: bool
 ) -> None:
@@ -59,9 +79,7 @@ def check_budget(
     for name, limit in given.items():
         if isinstance(limit, bool) or not isinstance(limit, (int, float)) or not 0 < limit < math.inf:
             raise ValueError(f"{name} must be a number greater than 0 or None, not {limit!r}")
-    actions = [action.value for action in OnBudgetExceeded]
-    if on_budget_exceeded not in actions:
-        raise ValueError(f"on_budget_exceeded must be {' or '.join(map(repr, actions))}, not {on_budget_exceeded!r}")
+    check_choice("on_budget_exceeded", on_budget_exceeded, OnBudgetExceeded)
     if given and not wait_for_completion:
         raise ValueError(
             f"{', '.join(given)}: has no effect with wait_for_completion=False. Set wait_for_completion=True"

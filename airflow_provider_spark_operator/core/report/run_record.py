@@ -57,6 +57,7 @@ def build_record(
     unread: Mapping[str, str] | None = None,
     prices: PriceTable | None = None,
     spark: JsonObject | None = None,
+    report: JsonObject | None = None,
 ) -> JsonObject:
     """Return the record of a run: JSON of at most 32 KiB, whatever the timeline contains.
 
@@ -71,6 +72,7 @@ def build_record(
         unread: Why parts of the record could not be read, by part: `pods`, `events`, `log`, `spark`.
         prices: The prices, from which the cost is computed. None if it is not computed.
         spark: What Spark did, see `core.spark_metrics.metrics.build_metrics`. None if it was not measured.
+        report: What the job reported, see `JobReport.to_json`. None if it reported nothing.
     """
     totals, summary = compute_totals(timeline, prices), timeline.summary
     judged = verdict or summary.verdict
@@ -97,6 +99,7 @@ def build_record(
                 "executorCounts": [[format_time(at), number] for at, number in _thin(timeline.counts)],
                 "missing": missing,
                 "spark": spark,
+                "report": report,
             }
         ),
         "totals": _build_totals(timeline, totals, unread or {}, prices),

@@ -35,12 +35,13 @@ class Outcome(StrEnum):
 
 
 class FailureKind(StrEnum):
-    """The origin of a failure: the application, the infrastructure, its scheduling, or the budget of its task."""
+    """The origin of a failure: the application, the infrastructure, its scheduling, a check, or the task's budget."""
 
     APPLICATION = "application"
     INFRASTRUCTURE = "infrastructure"
     SCHEDULING = "scheduling"
     BUDGET = "budget"
+    CHECK = "check"
 
 
 @dataclass(frozen=True)

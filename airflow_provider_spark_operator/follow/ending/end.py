@@ -12,6 +12,7 @@ from ...core.states.reasons import DRIVER_FAILED
 from ...core.states.states import ApplicationState
 from ...core.verdict.driver_facts import add_driver_facts, has_more_facts
 from ...core.verdict.executor_refusal import blame_refusal
+from ...core.verdict.failed_checks import blame_checks
 from ...core.verdict.unread_end import confirm_end
 from ...core.verdict.verdict import Outcome, Verdict, judge_progress
 from ...kube.client import KubeClient
@@ -127,6 +128,7 @@ def judge_end(seen: Progress, evidence: Evidence, executors: Iterable[ExecutorEn
         seen = with_driver_deleted(seen)
     verdict = judge_progress(seen, evidence.events)
     verdict = blame_refusal(verdict, evidence.cause, evidence.refusal, seen.settings)
+    verdict = blame_checks(verdict, evidence.report.failed)
     if verdict.outcome is Outcome.FAILED and any(one.out_of_memory for one in executors):
         verdict = replace(verdict, out_of_memory=(*verdict.out_of_memory, "executor"))
     return verdict

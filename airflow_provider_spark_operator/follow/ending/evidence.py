@@ -4,7 +4,7 @@ import asyncio
 import logging
 from collections.abc import Iterable, Mapping
 from contextlib import aclosing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from ...core.dialects.dialect import list_known_states
@@ -15,6 +15,7 @@ from ...core.kubernetes.times import read_time
 from ...core.lifecycle.driver_end import get_driver_container
 from ...core.log.driver_log import LastLines, clean_sentence, redact
 from ...core.log.root_cause import RootCause, explain_cause
+from ...core.report.job_report import JobReport, parse_line, parse_message
 from ...core.report.recorded_cause import find_recorded_cause
 from ...core.states.states import ApplicationState
 from ...core.verdict.driver_facts import find_container, may_be_stopped, read_event_time, was_deleted
@@ -52,6 +53,7 @@ class Evidence:
         log_problem: Why the log is not available. None if it is available.
         driver_status: The status of the driver pod. None if the pod does not exist.
         driver_deleted: Whether the driver pod was deleted while the driver ran.
+        report: What the job has reported. The termination message counts more than the log.
     """
 
     reference: ApplicationReference
@@ -65,6 +67,7 @@ class Evidence:
     log_problem: str | None = None
     driver_status: Mapping[str, object] | None = None
     driver_deleted: bool = False
+    report: JobReport = field(default_factory=JobReport)
 
     def find_cause(self, verdict: Verdict) -> str:
         """Return the cause of a failure in the driver's log, with the line of the program; empty if there is none."""
@@ -101,7 +104,7 @@ async def gather_evidence(
         begin, deleted_driver = progress.history[0].time, progress.driver_name
         since = begin.replace(microsecond=0) if begin else None  # Events have whole seconds
     # The requests run at the same time, because a task waits for the result.
-    (cause, lines, unread), events, deleted = await asyncio.gather(
+    (cause, lines, unread, report), events, deleted = await asyncio.gather(
         read_log_end(client, reference.namespace, pod),
         read_warnings(client, reference, *uids, since=since, deleted_driver=deleted_driver)
         if with_events
@@ -124,6 +127,7 @@ async def gather_evidence(
         log_problem=problem or unread,
         driver_status=get_status(pod) if pod is not None else None,
         driver_deleted=deleted,
+        report=report | parse_message(container.message if container else ""),
     )
 
 
@@ -156,11 +160,11 @@ def _format_section(title: str, lines: Iterable[str]) -> str:
 
 async def read_log_end(
     client: KubeClient, namespace: str, pod: JsonObject | None
-) -> tuple[RootCause, tuple[str, ...], str | None]:
-    """Read the cause in the driver's log, the last lines, and the reason why the log could not be read."""
-    last, cause = LastLines(), RootCause()
+) -> tuple[RootCause, tuple[str, ...], str | None, JobReport]:
+    """Read the cause in the driver's log, its last lines, why it could not be read, and what the job reported."""
+    last, cause, report = LastLines(), RootCause(), JobReport()
     if pod is None:
-        return cause, (), None
+        return cause, (), None, report
     try:
         stream = client.logs(
             namespace,
@@ -173,9 +177,10 @@ async def read_log_end(
             async for line in lines:
                 last.add(line)
                 cause.add(line)
+                report |= parse_line(line) or JobReport()
     except KubeError as error:
-        return RootCause(), (), str(error)
-    return cause, last.lines, None
+        return RootCause(), (), str(error), report
+    return cause, last.lines, None, report
 
 
 async def _skip_events() -> tuple[str, ...]:

@@ -15,12 +15,14 @@ from ...core.log.driver_log import LastLines
 from ...core.log.line_levels import LineLevels
 from ...core.log.root_cause import RootCause
 from ...core.parameters.arguments import LONGEST_LOG
+from ...core.report.job_report import JobReport, parse_line
 from ...kube.client import KubeClient
 from ...kube.errors import KubeError
 from ..access.pods import read_driver_pod
 from ..access.reference import ApplicationReference
 from ..access.requests import annotate
 from ..logs.logs import LogPosition, follow_driver_log, follow_pod_log
+from ..recording.recorder import RunRecorder
 from .sink import Sink
 
 logger = logging.getLogger(__name__)
@@ -68,15 +70,26 @@ class DriverLog:
         reference: The application.
         sink: Where the lines are shown.
         options: How the log is read.
+        recorder: Receives what the job reports. None if the run is not recorded.
+
+    Attributes:
+        report: What the job of the current attempt has reported, as far as the log was read.
     """
 
     def __init__(
-        self, client: KubeClient, reference: ApplicationReference, sink: Sink, options: DriverLogOptions
+        self,
+        client: KubeClient,
+        reference: ApplicationReference,
+        sink: Sink,
+        options: DriverLogOptions,
+        recorder: RunRecorder | None = None,
     ) -> None:
         self._client = client
         self._reference = reference
         self._sink = sink
         self._options = options
+        self._recorder = recorder
+        self.report = JobReport()
         self._reader = options.reader
         self._position = options.position
         self._resumed = bool(self._position.timestamp)
@@ -124,7 +137,7 @@ class DriverLog:
         self._attempt = attempt
         await self.close()
         self._task, self._complete, self._lines = None, False, 0
-        self._tail, self._cause, self._levels = LastLines(), RootCause(), LineLevels()
+        self._tail, self._cause, self._levels, self.report = LastLines(), RootCause(), LineLevels(), JobReport()
 
     def start(self) -> None:
         """Follow the log of the current driver, unless it is already being followed."""
@@ -199,7 +212,7 @@ class DriverLog:
                     if not line.startswith(_REMARK):
                         self._tail.add(line)
                         self._cause.add(line)
-                    self._sink.show_driver_line(line, self._levels.classify(line))
+                    self._show_line(line)
             self._complete = True
         except KubeError as error:
             self._show_remark(logging.WARNING, f"could not read the driver's log: {error}")
@@ -213,6 +226,16 @@ class DriverLog:
         finally:
             saving.cancel()
             await asyncio.gather(saving, return_exceptions=True)
+
+    def _show_line(self, line: str) -> None:
+        message = parse_line(line)
+        if message is None:
+            self._sink.show_driver_line(line, self._levels.classify(line))
+            return
+        self.report |= message
+        self._sink.show_driver_line(message.describe(), logging.WARNING if message.failed else logging.INFO)
+        if self._recorder is not None:
+            self._recorder.note_report(self.report)
 
     def _warn_of_gap(self, seen: Progress) -> None:
         if not had_driver(seen):

@@ -15,6 +15,7 @@ from ...core.kubernetes.pods import get_status
 from ...core.lifecycle.executor_obstacles import describe_executor_wait
 from ...core.log.driver_log import clean_sentence
 from ...core.log.line_levels import LineLevels
+from ...core.report.job_report import JobReport
 from ...core.verdict.executor_refusal import describe_refusal
 from ...core.verdict.obstacles import describe_pod_wait
 from ...kube.backoff import Backoff
@@ -74,7 +75,7 @@ class Narrator:
         self._sink = sink = narration.sink
         self._driver: DriverLog | None = None
         if narration.driver_log is not None:
-            self._driver = DriverLog(client, reference, sink, narration.driver_log)
+            self._driver = DriverLog(client, reference, sink, narration.driver_log, narration.recorder)
         self._situation, self._pauses = narration.situation, narration.pauses
         self._sampler = narration.sampler
         self.recorder = narration.recorder
@@ -116,6 +117,11 @@ class Narrator:
     def refusal(self) -> str | None:
         """The latest executor that the API rejected according to the driver's log, as far as it was streamed."""
         return self._driver.refusal if self._driver is not None else None
+
+    @property
+    def report(self) -> JobReport:
+        """The report of the job in the driver's log, as far as it was streamed."""
+        return self._driver.report if self._driver is not None else JobReport()
 
     @property
     def has_whole_log(self) -> bool:

@@ -13,6 +13,7 @@ from weakref import WeakKeyDictionary
 from ...core.dialects.dialect import dialect_of
 from ...core.dialects.progress import Phase, Progress
 from ...core.kubernetes.json_object import JsonObject, KubernetesObject, change_texts
+from ...core.report.job_report import JobReport
 from ...core.report.observed_pods import ObservedPods
 from ...core.report.prices import PriceTable
 from ...core.report.record_values import format_time
@@ -93,6 +94,7 @@ class RunRecorder:
         self._refusal: str | None = None
         self._spark: SparkMetrics | None = None
         self._spark_problem = ""
+        self._report = JobReport()
         self._timer: asyncio.TimerHandle | None = None
         self._reading: asyncio.Task[None] | None = None
         self._is_storable = True
@@ -151,6 +153,12 @@ class RunRecorder:
         self._schedule.note_change()
         self._check()
 
+    def note_report(self, report: JobReport) -> None:
+        """Note what the job of the current attempt has reported."""
+        self._report = report
+        self._schedule.note_change()
+        self._check()
+
     async def read_pods(self, *, is_last: bool = False) -> None:
         """Read the pods of the application.
 
@@ -185,7 +193,7 @@ class RunRecorder:
             evidence: The evidence about the end of its driver.
             resource: Its content.
         """
-        self._resource, self._end = resource, (verdict, evidence)
+        self._resource, self._end, self._report = resource, (verdict, evidence), evidence.report
 
     async def close(self) -> JsonObject | None:
         """Stop storing, and return the record: the final one if the end is known. None if nothing is known."""
@@ -285,5 +293,6 @@ class RunRecorder:
             unread=unread,
             prices=self._prices,
             spark=change_texts(build_metrics(self._spark), self._hide) if self._spark is not None else None,
+            report=change_texts(self._report.to_json(), self._hide),
         )
         return record | {"live": False} if self._end is not None else record

@@ -9,9 +9,13 @@ from ...core.compose.files import LocalFile
 from ...core.dialects.dialect import dialect_of
 from ...core.kubernetes.json_object import JsonObject
 from ...core.parameters.parameters import Parameters
+from ...spark_task import MESSAGE_VARIABLE
 from .document import parse_pod_template
 from .shipment import Sender, WriteObject, ship
 from .stamp import TaskStamp
+
+# The driver pod holds the report of the job. A terminated driver uses no memory and no CPU.
+_RETENTION_SECONDS = 600
 
 
 @dataclass(frozen=True)
@@ -60,7 +64,10 @@ class Composition:
         )
         dialect = dialect_of(self.document.get("apiVersion"))
         parameters, files = ship(_parse_templates(self.parameters), sender, write, can_mount=dialect.can_mount_files)
-        return compose_application(self.document, parameters, self.settings, files, name)
+        settings = self.settings
+        if settings.keep_driver is None and MESSAGE_VARIABLE in (parameters.env_vars or {}):
+            settings = replace(settings, keep_driver=_RETENTION_SECONDS)
+        return compose_application(self.document, parameters, settings, files, name)
 
 
 def _parse_templates(parameters: Parameters) -> Parameters:

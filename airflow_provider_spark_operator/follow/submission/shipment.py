@@ -7,7 +7,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
+from ... import spark_task
 from ...core.compose.files import (
+    REPORT_MODULE,
     LocalFile,
     MountedFiles,
     build_mounted_files,
@@ -15,6 +17,7 @@ from ...core.compose.files import (
     convert_to_spark_url,
     list_paths,
     locate_files,
+    needs_report_module,
     pack_files,
 )
 from ...core.driver.configuration.uris import is_local
@@ -94,6 +97,11 @@ def ship(
     if not named and not made:
         return parameters, None
     files = [*sender.generated, *read_files(named, sender.folders)]
+    if needs_report_module(files):
+        files.append(LocalFile(REPORT_MODULE, REPORT_MODULE, Path(spark_task.__file__).read_bytes()))
+        py_files = [*split_list(parameters.py_files), REPORT_MODULE]
+        variables = {spark_task.MESSAGE_VARIABLE: spark_task.MESSAGE_FILE, **(parameters.env_vars or {})}
+        parameters = replace(parameters, py_files=py_files, env_vars=variables)
     packing = pack_files(files, can_mount=can_mount, can_upload=bool(sender.upload_to))
     uris = {file.given: build_mounted_uri(file) for file in packing.mounted}
     for file in packing.uploaded:

@@ -66,6 +66,7 @@ class Conclusion:
             "failure_kind": verdict.failure_kind.value if verdict.failure_kind else None,
             "sentence": describe_failure(verdict, evidence) if failed else f"{self.reference}: {verdict.sentence}",
             "driver_message": evidence.driver_message,
+            "report": evidence.report.to_json() or None,
         }
 
 
@@ -354,7 +355,12 @@ async def _gather(
     found = await gather_evidence(hub.client, reference, seen, with_events=with_events)
     # A stream that began in the middle, or stopped at its limit, may have missed the cause.
     first, second = (narrator.cause, found.cause) if narrator.has_whole_log else (found.cause, narrator.cause)
-    found = dataclasses.replace(found, cause=first or second, refusal=found.refusal or narrator.refusal)
+    found = dataclasses.replace(
+        found,
+        cause=first or second,
+        refusal=found.refusal or narrator.refusal,
+        report=narrator.report | found.report,
+    )
     if not found.log_lines and narrator.last_lines:
         return dataclasses.replace(found, log_lines=narrator.last_lines, log_problem=None)
     if found.log_lines and not narrator.last_lines:

@@ -173,3 +173,17 @@ async def test_interrupt_leaves_the_application_and_prints_the_command_that_dele
     assert "SparkApplication jobs/pi continues. To follow it again, run `spark-operator wait pi -n jobs`. " in err
     assert "To delete it, run `spark-operator delete pi -n jobs`" in err
     assert len(scripted_cluster.applications()) == 1
+
+
+def test_failed_check_is_exit_code_1(scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
+    async def fail_check(application: Application) -> None:
+        application.enter("Submitted")
+        application.start_driver()
+        message = '{"spark-task": {"checks": {"not_empty": {"passed": false}}}}'
+        application.enter("Succeeded", driver=application.end_driver(0, message=message))
+        application.enter("ResourceReleased")
+
+    scripted_cluster.script = fail_check
+    scripted_cluster.create("pi")
+    assert main(["wait", "pi"]) == ExitCode.CHECK_FAILED
+    assert "jobs/pi failed: check not_empty failed; the program itself succeeded" in capsys.readouterr().err

@@ -242,6 +242,22 @@ test("what Spark did is shown in words, and hostile figures are text", async () 
   assert.match(page.textContent, /What Spark did.*progress: stages 3\/4.*<b>x<\/b>: \[object Object\]/s);
 });
 
+test("what the job reported is shown, and hostile values are text", async () => {
+  const checks = { full: { passed: false, detail: "<b>no</b>" }, fresh: { passed: true }, odd: null };
+  const page = await openTask({ record: { ...ENDED, report: { checks, metadata: { rows: 3 }, progress: 0.5 } },
+    state: "success" });
+  assert.match(page.textContent, /Reported by the job.*check full failed: <b>no<\/b>.*check fresh passed/s);
+  assert.match(page.textContent, /check odd failed.*rows: 3.*progress: 0.5/s);
+});
+
+for (const report of [5, "text", { checks: 5, metadata: null, progress: "x" }, null]) {
+  test(`a record with ${JSON.stringify(report)} as a report is shown without it`, async () => {
+    const page = await openTask({ record: { ...ENDED, report }, state: "success" });
+    assert.match(page.textContent, /Totals/);
+    assert.doesNotMatch(page.textContent, /Reported by the job/);
+  });
+}
+
 for (const spark of [5, "text", { facts: 5 }, null]) {
   test(`a record with ${JSON.stringify(spark)} as figures is shown without them`, async () => {
     const page = await openTask({ record: { ...ENDED, spark }, state: "success" });

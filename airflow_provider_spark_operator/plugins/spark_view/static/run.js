@@ -55,7 +55,8 @@ function build(record, links, one) {
     section("Events", buildMarks(layout)), section("Waits", buildWaits(record, layout)),
     section(`Totals${time}`, buildTotals(record)),
     section("Advice", listTexts(record.advice, ({ text }) => make("li", {}, `${text}`))),
-    section("What Spark did", listTexts(record.spark?.facts, ({ name, text }) => make("li", {}, `${name}: ${text}`))),
+    section("What Spark did", listTexts(record.spark?.facts, formatFact)),
+    section("Reported by the job", listTexts(describeReport(record.report ?? {}), formatFact)),
     section("Earlier tries", listTexts(record.earlierTries, ({ tryNumber, begin, end, verdict = {} }) =>
       make("li", {}, `Try ${tryNumber}: ${verdict.sentence ?? verdict.outcome ?? "unknown"} `,
         make("span", { class: "note" }, [begin, end].map(readTime).filter(Boolean).map(formatTime).join(" to "))))),
@@ -65,6 +66,12 @@ function build(record, links, one) {
 
 const section = (title, content) => content && make("section", {}, make("h2", {}, title), content);
 const listTexts = (value, format) => list(value).length > 0 && make("ul", {}, list(value).map(format));
+
+const formatFact = ({ name, text }) => make("li", {}, `${name}: ${text}`);
+const describeReport = ({ checks, metadata, progress }) => [
+  ...Object.entries(checks ?? {}).map(([name, check]) => (
+    { name: `check ${name} ${check?.passed ? "passed" : "failed"}`, text: check?.detail ?? "no detail" })),
+  ...Object.entries({ ...metadata, ...(progress >= 0 && { progress }) }).map(([name, text]) => ({ name, text }))];
 
 function buildHead(record, { begin, end }) {
   const { application, verdict, live } = record;
