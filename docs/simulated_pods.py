@@ -5,7 +5,6 @@ Airflow, its tasks and their records are real. Scripts act as the operator and t
 
 import asyncio
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from typing import Final
 
 from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
@@ -65,8 +64,7 @@ class SimulatedPods:
     ) -> JsonObject:
         status = self._cluster.store.objects.get(PODS, application.namespace, pod)["status"]
         ended = build_ended_container(container, 137, reason)
-        started = status["containerStatuses"][0]["state"]["running"]["startedAt"]
-        ended["state"]["terminated"] |= {"startedAt": started, "finishedAt": datetime.now(UTC).isoformat()}
+        ended["state"]["terminated"]["startedAt"] = status["containerStatuses"][0]["state"]["running"]["startedAt"]
         status = {**build_ended_pod_status(ended), **cause}
         self._cluster.resources.set_pod_status(application.namespace, pod, status)
         return status

@@ -55,6 +55,11 @@ class Call:
         """Whether a pod or its node answers, so that the headers of the answer are not those of the API server."""
         return (self.subresource or "").partition("/")[0] in _FORWARDED
 
+    @property
+    def is_proxied(self) -> bool:
+        """Whether a program in a pod answers, so that it chooses the status and the body."""
+        return (self.subresource or "").partition("/")[0] == "proxy"
+
     def build_error(self, status: int, document: Mapping[str, Any], retry_after: float | None = None) -> KubeError:
         """Return the error for an answer of the API to this call."""
         return build_error_from_status(

@@ -194,7 +194,8 @@ class Transport:
 
         Raises:
             KubeError: As for `request`, but without its retries. If the request was rejected with 401 or could not be
-                sent, the configuration is reloaded. If it has changed, the request is sent once more.
+                sent, the configuration is reloaded. If it has changed, the request is sent once more. The answer of a
+                program in a pod reloads nothing, because the program chooses its status.
         """
         async with AsyncExitStack() as links:
             link, response = await self._send_on_working_link(call, total_seconds, links)
@@ -274,7 +275,7 @@ class Transport:
             with translate_errors(call, link, total_seconds):
                 return link, await self._send(link, call, total_seconds)
         except KubeError as error:
-            if not _may_be_outdated(error) or not await self._renew(link, error) or not _had_no_effect(error):
+            if not _may_be_outdated(error, call) or not await self._renew(link, error) or not _had_no_effect(error):
                 raise
             renewed = self.links.current
             if _is_continuation(call) and renewed.fingerprint.connection != link.fingerprint.connection:
@@ -295,7 +296,7 @@ class Transport:
         if response.status == 401:
             refusal = await self._read_error(link, call, response)
             # Without headers, a client certificate was rejected. Only another link can replace it.
-            if not authentication or not await link.credentials.renew(authentication):
+            if call.is_proxied or not authentication or not await link.credentials.renew(authentication):
                 raise refusal
             response = await self._send_observed(link, call, total_seconds, await link.credentials.get_headers())
         if response.status >= 300:
@@ -392,10 +393,10 @@ def _drop(response: aiohttp.ClientResponse) -> None:
     response.close()
 
 
-def _may_be_outdated(error: KubeError) -> bool:
+def _may_be_outdated(error: KubeError, call: Call) -> bool:
     """Return whether the address or the credentials may have changed since the configuration was read."""
     without_answer = isinstance(error, Unreachable) and error.__cause__ is not None
-    return without_answer or isinstance(error, Unauthorized | ServerError)
+    return without_answer or (isinstance(error, Unauthorized | ServerError) and not call.is_proxied)
 
 
 def _had_no_effect(error: KubeError) -> bool:

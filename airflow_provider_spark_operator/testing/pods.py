@@ -9,12 +9,13 @@ IMAGE = "spark:4.3.0"
 
 def build_running_container(name: str) -> JsonObject:
     """Return the status of a container that runs and is ready."""
-    return _build_container(name, {"running": {"startedAt": datetime.now(UTC).isoformat()}}, ready=True)
+    return _build_container(name, {"running": {"startedAt": _get_time()}}, ready=True)
 
 
 def build_ended_container(name: str, exit_code: int, reason: str, message: str | None = None) -> JsonObject:
-    """Return the status of a container that has ended."""
+    """Return the status of a container that has ended now."""
     extra = {"message": message} if message else {}
+    extra["finishedAt"] = _get_time()
     return _build_container(name, {"terminated": {"exitCode": exit_code, "reason": reason, **extra}}, ready=False)
 
 
@@ -31,6 +32,10 @@ def build_ended_pod_status(container: JsonObject) -> JsonObject:
     """Return the status of a pod whose only container has ended."""
     failed = container["state"]["terminated"]["exitCode"]
     return {"phase": "Failed" if failed else "Succeeded", "containerStatuses": [container]}
+
+
+def _get_time() -> str:
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def _build_container(name: str, state: JsonObject, *, ready: bool) -> JsonObject:

@@ -11,6 +11,7 @@ from local_kubernetes.api.store.registry import KindRegistry
 from local_kubernetes.api.store.store import Store
 
 from ..core.kubernetes.json_object import JsonObject
+from ..core.kubernetes.pods import get_status, list_containers
 from .log import Log
 from .pods import IMAGE, build_ended_pod_status, build_running_pod_status
 
@@ -79,6 +80,10 @@ class ScriptedResources:
 
     def end_pod(self, namespace: str, name: str, container: JsonObject) -> JsonObject:
         """Terminate a pod with the status of its container, and return the status of the pod."""
+        running = list_containers(get_status(self._store.objects.get(PODS, namespace, name)))
+        started = next((each.started for each in running if each.started), None)
+        if started is not None:
+            container["state"]["terminated"]["startedAt"] = started.isoformat()
         status = build_ended_pod_status(container)
         self.set_pod_status(namespace, name, status)
         return status

@@ -14,6 +14,7 @@ from aiohttp import web
 from aiohttp.test_utils import unused_port
 
 from airflow_provider_spark_operator.kube import connection, credentials, link, service_account
+from airflow_provider_spark_operator.kube.call import Call
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.connection import (
     AccessConfiguration,
@@ -22,7 +23,7 @@ from airflow_provider_spark_operator.kube.connection import (
     read_configuration,
     reconnect,
 )
-from airflow_provider_spark_operator.kube.errors import ConfigurationError, Unauthorized, Unreachable
+from airflow_provider_spark_operator.kube.errors import ConfigurationError, KubeError, Unauthorized, Unreachable
 from airflow_provider_spark_operator.kube.listwatch import Listed, list_and_watch
 from airflow_provider_spark_operator.kube.resources import PODS
 from tests.kube.certificates import create_certificate
@@ -111,6 +112,17 @@ async def test_unchanged_configuration_does_not_replace_the_link(api: ScriptedAp
             await client.get(PODS, "a", "jobs")
         assert client.links.current is before
     assert len(api.requests) == 1
+
+
+@pytest.mark.parametrize("status", [401, 500])
+async def test_answer_of_a_program_in_a_pod_renews_no_credentials(status: int, api: ScriptedApi, file: Path) -> None:
+    api.script(refuse(status, "Unauthorized", "Unauthorized"), answer({}))
+    async with await open_client(write(file, build_kubeconfig(api.url, {"token": "old"}))) as client:
+        write(file, build_kubeconfig(api.url, {"token": "new"}))
+        with pytest.raises(KubeError):
+            async with client.stream(Call("get", "GET", PODS, "jobs", "a:4040", "proxy/api/v1/applications"), 10):
+                pass
+    assert list_tokens(api) == ["old"]
 
 
 async def test_kubeconfig_that_is_incomplete_for_a_moment_does_not_replace_the_old_one(

@@ -5,9 +5,11 @@ from typing import Any
 import pytest
 
 from airflow_provider_spark_operator.core.dialects.apache import Apache
+from airflow_provider_spark_operator.core.report.pod_spans import read_pod
 from airflow_provider_spark_operator.follow.access.reference import ApplicationReference
 from airflow_provider_spark_operator.links.link_target import build_link_target
 from airflow_provider_spark_operator.testing.applications import Application
+from local_kubernetes.api.kinds.kinds import PODS
 from tests.cluster import Cluster, run_on, stay_submitted
 
 
@@ -41,6 +43,21 @@ def test_second_application_of_a_name_has_its_own_driver_log(cluster: Cluster) -
         cluster.play(write)
         cluster.delete("pi")
     assert logs == [1, 1]
+
+
+def test_pods_have_a_start_and_an_end(cluster: Cluster) -> None:
+    ended = []
+
+    async def run(application: Application) -> None:
+        application.start(1)
+        application.end_executor(0, exit_code=1, reason="Error")
+        application.end_driver(0)
+        ended.extend(cluster.store.objects.list(PODS, application.namespace)[0])
+
+    cluster.script = stay_submitted
+    cluster.create("pi")
+    cluster.play(run)
+    assert [bool(span.begin and span.end and span.end >= span.begin) for span in map(read_pod, ended)] == [True, True]
 
 
 def test_application_runs_although_driver_pod_of_earlier_application_of_the_name_exists(cluster: Cluster) -> None:

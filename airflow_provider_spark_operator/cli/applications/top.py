@@ -15,7 +15,7 @@ from ...core.report.pod_spans import PodSpan, count_unknown_executors, read_pod
 from ...core.report.prices import PriceTable
 from ...core.report.record_values import format_amount
 from ...core.report.resources import Resources, add_up, read_requests, read_usage
-from ...core.report.totals import measure_pods
+from ...core.report.totals import Usage, measure_pods
 from ...follow.access.find import find_application
 from ...kube.client import KubeClient
 from ...kube.connection import ClusterAccess
@@ -29,7 +29,7 @@ from ..files.price_file import read_prices
 from ..options.completers import complete_applications
 from ..options.declaration import Parameter
 from ..options.options import AllNamespaces, Context, Kubeconfig, Namespace, PodSelector, Prices
-from ..output.tables import print_table
+from ..output.tables import format_incomplete, print_table
 
 _ENDED: Final = frozenset({"succeeded", "failed"})
 _ROLES: Final = f"{LABEL_ROLE} in ({ROLE_DRIVER},{ROLE_EXECUTOR})"
@@ -81,7 +81,7 @@ def run(
     shows only the requests. -l selects pods by their own labels, which can differ from those of the application.
 
     The cost of a running application contains that of its ended pods, as long as they exist. Spark deletes the pods of
-    ended executors. A note says if the cost is not complete.
+    ended executors. `≥` marks an amount that is incomplete, and a note names what it does not contain.
 
     Examples:
         # Executors, cores and memory of the applications in the current namespace
@@ -185,29 +185,29 @@ def _add_costs(
     for pod in all_pods:
         if find_row(pod) in spans:
             spans[find_row(pod)].append(read_pod(pod))
-    deleted = count_unknown_executors(span for each in spans.values() for span in each)
     usages = [measure_pods(spans[row.namespace, row.name], now, prices=prices) for row in rows]
+    is_of_pods = find_row is _identify
+    deleted = [0 if is_of_pods else count_unknown_executors(spans[row.namespace, row.name]) for row in rows]
     missing = {
-        "executors whose pods were deleted": deleted if find_row is not _identify else 0,
+        "executors whose pods were deleted": sum(deleted),
         "pods whose start or end is unknown": sum(usage.uncounted for usage in usages),
         "pods without a price": sum(usage.unpriced for usage in usages),
     }
     if any(missing.values()):
         gaps = ", ".join(f"{what}: {number}" for what, number in missing.items() if number)
         print_note(f"the core-hours or the cost are not complete. Not counted: {gaps}")
-    currency = prices.currency if prices else ""
-    return [
-        replace(
-            row,
-            core_hours=format_amount(usage.core_hours) if usage.pods else "",
-            cost=None
-            if prices is None
-            else f"{format_amount(usage.cost)} {currency}"
-            if usage.unpriced < usage.pods
-            else "",
-        )
-        for row, usage in zip(rows, usages, strict=True)
-    ]
+    return [_add_cost(*each, prices) for each in zip(rows, usages, deleted, strict=True)]
+
+
+def _add_cost(row: _Row, usage: Usage, deleted: int, prices: PriceTable | None) -> _Row:
+    """Return a row with its core-hours, and with its cost if there are prices. `deleted` pods are not counted."""
+    gaps = deleted + usage.uncounted
+    core_hours = format_amount(usage.core_hours) if usage.pods else ""
+    cost = None
+    if prices is not None:
+        amount = f"{format_amount(usage.cost)} {prices.currency}" if usage.unpriced < usage.pods else ""
+        cost = format_incomplete(amount, is_incomplete=gaps + usage.unpriced > 0)
+    return replace(row, core_hours=format_incomplete(core_hours, is_incomplete=gaps > 0), cost=cost)
 
 
 def _sort(rows: Sequence[_Row], key: SortKey) -> list[_Row]:

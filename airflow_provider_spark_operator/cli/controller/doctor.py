@@ -48,9 +48,9 @@ def run(
     controllers, and your own permissions (those of the kubeconfig). It also checks the service account of drivers and
     its permissions, the ResourceQuotas of the namespace, and DNS.
 
-    The permissions that one Role grants are one check. A missing permission that only `forward` or `cluster scale`
-    needs is a warning. If you lack the permission for a check, the check is skipped, and the fix says which role
-    has it.
+    The permissions that one Role grants are one check. A missing permission that only some verbs or
+    `spark_metrics` need is a warning. If you lack the permission for a check, the check is skipped, and the fix says
+    which role has it.
 
     The exit code is 0 if no check failed; skipped checks do not change it. It is 3 if the connection failed, or if a
     permission that applications need is missing. It is 5 if another check failed.

@@ -270,3 +270,8 @@ def fold(text: str, width: int) -> list[str]:
     if len(text) <= width or width < _NARROWEST_FOLDED:
         return [text]
     return textwrap.wrap(text, width, break_long_words=False, break_on_hyphens=False) or [text]
+
+
+def format_incomplete(amount: str, *, is_incomplete: bool) -> str:
+    """Return a formatted amount, with `≥` before it if it is incomplete."""
+    return f"{'≥' if is_unicode(sys.stdout) else '>='}{amount}" if amount and is_incomplete else amount

@@ -11,9 +11,8 @@ from ...core.kubernetes.times import format_duration
 from ...core.report.record_values import format_amount
 from ...core.report.report_rows import GROUPS, NUMBERS, sum_up
 from ..base.errors import print_note
-from ..base.streams import is_unicode
 from ..output.output import format_value
-from ..output.tables import Column, Table
+from ..output.tables import Column, Table, format_incomplete
 from .application_columns import style_cell
 
 _TOTAL: Final = "TOTAL"
@@ -127,8 +126,6 @@ def _build_column(name: str, *, is_kept: bool) -> Column[JsonObject]:
 
 
 def _build_reader(name: str) -> Callable[[JsonObject], str]:
-    at_least = "≥" if is_unicode(sys.stdout) else ">="
-
     def read(row: JsonObject) -> str:
         value = row.get(name)
         if not isinstance(value, int | float):
@@ -136,7 +133,7 @@ def _build_reader(name: str) -> Callable[[JsonObject], str]:
         is_time = name.lower().endswith("seconds")
         shown = format_duration(timedelta(seconds=value)) if is_time else format_amount(value)
         unit = f" {row['currency'] or ''}" if name == "cost" else ""
-        return f"{at_least if name in row['incomplete'] else ''}{shown}{unit}"
+        return format_incomplete(f"{shown}{unit}", is_incomplete=name in row["incomplete"])
 
     return read
 

@@ -21,7 +21,7 @@ from ...core.spark_metrics.sampling import FIRST_SECONDS, MAX_FAILURES, SAMPLE_S
 from ...kube.bounded_json import read_json, weigh
 from ...kube.call import Call
 from ...kube.client import KubeClient
-from ...kube.errors import Forbidden, KubeError
+from ...kube.errors import Forbidden, KubeError, Unauthorized
 from ...kube.resources import PODS
 from ...kube.transport import AnswerTooLarge, read_up_to
 from ..access.pods import read_driver_pod
@@ -174,14 +174,17 @@ class SparkInterface:
             except AnswerTooLarge as error:
                 raise UiProblem(f"an answer of the Spark UI has more than {_LARGEST >> 20} MiB") from error
             except KubeError as error:
-                raise self._describe(error) from error
+                problem = self._describe(error)
+                # The API server may have rejected the credentials. Reading the pod again renews them then.
+                self._pod = None if isinstance(error, Unauthorized) else self._pod
+                raise problem from error
             except ValueError as error:  # also a page that says that Spark is starting up
                 raise UiProblem(f"port {self._port} of pod {self._pod} does not answer with JSON") from error
 
     def _describe(self, error: KubeError) -> UiProblem:
         """Return the cause of a refused request. The program in the pod chooses its status and its message."""
-        if error.status is None or (isinstance(error, Forbidden) and error.advice):
-            return UiProblem(str(error), is_final=error.status is not None)
+        if error.status is None or self._pod is None or (isinstance(error, Forbidden) and error.advice):
+            return UiProblem(str(error), is_final=isinstance(error, Forbidden))
         where = f"port {self._port} of pod {self._pod}"
         if error.status == _UNAVAILABLE:
             return UiProblem(f"{where} does not answer. Check spark.ui.enabled and spark.ui.port")

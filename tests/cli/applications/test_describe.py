@@ -181,8 +181,7 @@ def test_describe_of_kubeflow_application_uses_its_driver_pod(
     pairs = read_pairs(text)
     assert (pairs["State"], pairs["Outcome"]) == ("FAILED", "Failed (application)")
     assert pairs["API version"] == "sparkoperator.k8s.io/v1beta2"
-    # The containers of a scripted cluster do not record when they started.
-    assert [line.split()[2] for line in read_sections(text)["States"][1:]] == ["NEW", "SUBMITTED", "FAILED"]
+    assert [line.split()[2] for line in read_sections(text)["States"][1:]] == ["NEW", "SUBMITTED", "RUNNING", "FAILED"]
 
 
 async def lose_driver(application: Application) -> None:

@@ -64,12 +64,14 @@ def test_executors_without_pods_are_counted_by_their_events(
     capsys.readouterr()
     assert main(["report", "-o", "json", "--prices", prices]) == ExitCode.SUCCESS
     row = json.loads(capsys.readouterr().out)["applications"][1]
-    assert (row["executorCoreHours"], row["cost"]) == (0.5, 1_800_000)
+    assert row["executorCoreHours"] == 0.5
+    assert row["cost"] == pytest.approx(1_800_000, rel=0.01), "the driver ran for milliseconds"
     assert not {"executorCoreHours", "executorGibHours"} & {*row["incomplete"]}
     forbid(monkeypatch, EVENTS)
     assert main(["report", "-o", "json", "--prices", prices]) == ExitCode.SUCCESS, "Events are optional"
     row = json.loads(capsys.readouterr().out)["applications"][1]
-    assert (row["executorCoreHours"], row["cost"]) == (None, None)
+    assert row["executorCoreHours"] is None
+    assert {"executorCoreHours", "cost"} <= {*row["incomplete"]}
     assert {"executors", "events"} <= {gap["what"] for gap in row["missing"]}
 
 
@@ -83,10 +85,11 @@ def test_json_has_the_cost_and_its_sum(
     load, pi = shown["applications"]
     assert (load["task"], load["team"], load["outcome"]) == ("load", "sales", "Succeeded")
     assert (pi["task"], pi["team"], pi["outcome"]) == (None, None, "Failed")
-    assert (load["driverCoreHours"], pi["executorCoreHours"]) == (None, None)
-    assert shown["total"]["cost"] == load["cost"] >= 0
+    assert load["driverCoreHours"] >= 0
+    assert pi["executorCoreHours"] is None
+    assert shown["total"]["cost"] == load["cost"] + pi["cost"] >= 0
     assert (shown["total"]["runs"], shown["total"]["failed"], shown["total"]["currency"]) == (2, 1, "EUR")
-    assert {"executors", "totals.requested.driver"} <= {gap["what"] for gap in shown["total"]["missing"]}
+    assert "executors" in {gap["what"] for gap in shown["total"]["missing"]}
 
 
 def test_csv_has_only_rows_and_no_formula(scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:

@@ -39,8 +39,8 @@ def test_record_with_prices_contains_the_cost(
     prices.write_text('{"currency": "EUR", "prices": [{"coreHour": 3600000, "gibHour": 0}]}')
     assert main(["timeline", "pi", "-o", "json", "--prices", str(prices)]) == ExitCode.SUCCESS
     cost = json.loads(capsys.readouterr().out)["totals"]["cost"]
-    # A simulated executor can run for less than a millisecond, and cost nothing.
-    assert cost == {"amount": cost["executor"], "currency": "EUR", "executor": cost["executor"]}
+    # A simulated pod can run for less than a second, and cost nothing.
+    assert cost == {"amount": sum(cost[role] for role in ("driver", "executor")), "currency": "EUR"} | cost
 
 
 @pytest.mark.parametrize(

@@ -366,7 +366,8 @@ def test_missing_role_is_one_finding(api: Api, capsys: pytest.CaptureFixture[str
     assert code == ExitCode.API_FAILED
     assert [name for name, check in checks.items() if check["status"] == "failed"] == ["permissions in namespace jobs"]
     assert [name for name, check in checks.items() if check["status"] == "warning"] == [
-        "permissions for `forward`, `stop` and `cluster scale` in namespace jobs"
+        "permissions for `forward`, `stop` and `cluster scale` in namespace jobs",
+        "permission for `spark_metrics` in namespace jobs",
     ]
     assert checks["permissions in namespace jobs"]["result"] == (
         "missing: get, list, watch, create, patch, delete sparkapplications.spark.apache.org; "
@@ -383,6 +384,17 @@ def test_missing_permission_of_a_verb_is_a_warning(denied: str, api: Api, capsys
     check = checks["permissions for `forward`, `stop` and `cluster scale` in namespace jobs"]
     assert (check["status"], check["result"]) == ("warning", f"missing: {denied}")
     assert "spark-operator roles --for cli -n jobs" in check["fix"]
+
+
+def test_missing_permission_for_spark_metrics_is_a_warning(api: Api, capsys: pytest.CaptureFixture[str]) -> None:
+    api.denied = "get pods/proxy"
+    code, checks = diagnose(capsys)
+    assert code == ExitCode.SUCCESS
+    check = checks["permission for `spark_metrics` in namespace jobs"]
+    assert (check["status"], check["result"]) == ("warning", "missing: get pods/proxy")
+    assert (
+        "uncomment the rule of pods/proxy in the output of `spark-operator roles --for airflow -n jobs`" in check["fix"]
+    )
 
 
 def test_checked_permissions_of_verbs_are_in_the_documented_role() -> None:

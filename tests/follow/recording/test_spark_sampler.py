@@ -51,11 +51,13 @@ class Client:
         }
         self.refusal: Exception | None = None
         self.calls: list[tuple[float, Call]] = []
+        self.listed = 0
 
     def get_time(self) -> datetime:
         return datetime(2026, 1, 1, tzinfo=UTC)
 
     async def list(self, *arguments: Any, **options: Any) -> Any:
+        self.listed += 1
         return SimpleNamespace(items=[build_driver()])
 
     @asynccontextmanager
@@ -168,6 +170,19 @@ async def test_refusal_is_logged_once_and_ends_the_samples(refusal: Exception, s
     assert cause in line
     assert line.isprintable()
     assert [metrics for metrics, _ in task.noted] == [None]
+
+
+async def test_refused_credentials_are_renewed_by_reading_the_pod_again() -> None:
+    client = Client()
+    task = await run(client, 40)
+    client.refusal = _refuse(401, "Unauthorized")
+    await asyncio.sleep(30)
+    read = client.listed
+    client.refusal = None
+    await asyncio.sleep(30)
+    assert client.listed == read + 1
+    assert task.noted[-1][1] == ""
+    await task.sampler.close()
 
 
 async def test_long_answers_are_read_outside_of_the_event_loop(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,6 +19,8 @@ STOP_PERMISSION: Final = Permission(PODS, ("patch",))
 """What `stop` needs in addition to docs/manifests/airflow.yaml."""
 SCALE_PERMISSION: Final = Permission(STATEFUL_SETS, ("patch",), "scale")
 """What `cluster scale` needs in addition to docs/manifests/airflow.yaml."""
+METRICS_PERMISSION: Final = Permission(PODS, ("get",), "proxy")
+"""What the parameter `spark_metrics` of a task needs. The rule is a comment in docs/manifests/airflow.yaml."""
 
 
 _START_FOR_FINALIZERS: Final = (
@@ -101,7 +103,7 @@ def join_permissions(permissions: Sequence[str]) -> str:
 async def check_verbs(
     client: KubeClient, namespace: str, served: Sequence[ResourceType], subject: str
 ) -> list[Finding]:
-    """Check the permissions that only some verbs need, and Airflow does not. A missing one is a warning.
+    """Check the permissions that only some verbs, or tasks with `spark_metrics`, need. A missing one is a warning.
 
     Args:
         client: The client of the cluster.
@@ -111,10 +113,19 @@ async def check_verbs(
     """
     has_clusters = SPARK_CLUSTERS.group in {kind.group for kind in served}
     permissions = [FORWARD_PERMISSION, STOP_PERMISSION, *([SCALE_PERMISSION] if has_clusters else [])]
-    checks = await check_permissions(client, permissions, namespace)
+    *checks, metrics = await check_permissions(client, [*permissions, METRICS_PERMISSION], namespace)
     role = _advise_role("cli", "spark-operator-command-line", namespace, subject)
     verbs = "`forward`, `stop` and `cluster scale`" if has_clusters else "`forward` and `stop`"
-    return merge_permissions(f"permissions for {verbs} in namespace {namespace}", checks, role, Status.WARNING)
+    metrics_role = (
+        f"If tasks set `spark_metrics`, uncomment the rule of {METRICS_PERMISSION.name} in the output of "
+        f"`{PROGRAM} roles --for airflow -n {namespace}`, and apply it"
+    )
+    return [
+        *merge_permissions(f"permissions for {verbs} in namespace {namespace}", checks, role, Status.WARNING),
+        *merge_permissions(
+            f"permission for `spark_metrics` in namespace {namespace}", [metrics], metrics_role, Status.WARNING
+        ),
+    ]
 
 
 async def check_optional_kinds(client: KubeClient, served: Sequence[ResourceType]) -> list[Finding]:
