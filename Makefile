@@ -71,8 +71,10 @@ $(stamp): requirements/build.txt requirements/dev.txt requirements/clouds.txt $(
 demo: $(stamp) ## Run an Airflow DAG with real Spark on an embedded cluster (UI=1 keeps Airflow's web interface open)
 	@exec $(bin)/python -m demo $(if $(UI),--ui)
 
+# Many tests wait for servers and processes. Two cores therefore serve four workers, which share slow files at the end.
+test: PYTEST_WORKERS = 4
 test: $(stamp) ## Run the hermetic test suite
-	@exec $(bin)/python $(select) test -n $(PYTEST_WORKERS)
+	@exec $(bin)/python $(select) test -n $(PYTEST_WORKERS) --dist worksteal
 
 coverage: $(stamp) ## Run the tests of core/; fail if they miss a branch
 	@exec $(bin)/python $(select) coverage -n $(PYTEST_WORKERS)

@@ -31,7 +31,7 @@ Document = dict[str, Any]
 def read_recorded() -> list[Any]:
     """Return every recorded resource of the Apache operator, with the name of its file."""
     paths = [path for folder in ("traces", "apache_operator") for path in sorted((GOLDEN / folder).rglob("*.yaml"))]
-    found = [(path.stem, yaml.safe_load(path.read_text())) for path in paths]
+    found = [(path.stem, yaml.load(path.read_text(), yaml.CSafeLoader)) for path in paths]
     traces = [(name, part) for name, read in found for part in read.get("resources", ())]
     single = [(name, read[key]) for name, read in found for key in ("application", "cluster") if key in read]
     documents = [(name, read) for name, read in found if "apiVersion" in read]

@@ -30,7 +30,7 @@ def list_scenarios() -> list[str]:
 
 
 def read_scenario(name: str) -> JsonObject:
-    scenario: JsonObject = yaml.safe_load((FOLDER / f"{name}.yaml").read_text())
+    scenario: JsonObject = yaml.load((FOLDER / f"{name}.yaml").read_text(), yaml.CSafeLoader)
     return {"name": name, **scenario}
 
 
