@@ -10,67 +10,82 @@ import os
 import runpy
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+import tempfile
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Protocol
+from threading import Lock
 
 
-class RunUnread(Protocol):
-    def __call__(self, words: Sequence[str], folder: Path, variables: Mapping[str, str]) -> bytes:
-        """Run a verb whose standard output is closed after its first byte. Return its standard error."""
-        ...
+class Forks:
+    """The process whose forks run verbs, one after the other.
 
+    Args:
+        variables: Environment variables with which Python starts, in addition to those of this process.
+    """
 
-@contextmanager
-def serve_forks(variables: Mapping[str, str]) -> Iterator[RunUnread]:
-    """Start the process, with environment variables in addition to those of this process."""
-    command = [sys.executable, "-m", __name__]
-    with subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env={**os.environ, **variables}
-    ) as server:
-        assert server.stdin is not None
-        assert server.stdout is not None
-        requests, replies = server.stdin, server.stdout
+    def __init__(self, variables: Mapping[str, str] | None = None) -> None:
+        self._folder = tempfile.TemporaryDirectory(prefix="forks-")
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", __name__, self._folder.name],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env={**os.environ, **(variables or {})},
+        )
+        self._lock = Lock()
 
-        def run(words: Sequence[str], folder: Path, variables: Mapping[str, str]) -> bytes:
-            errors = folder / "stderr"
-            requests.write(json.dumps([list(words), str(folder), str(errors), dict(variables)]) + "\n")
+    def run(self, *words: str, environment: Mapping[str, str], is_read: bool = True) -> tuple[int, str, str]:
+        """Run a verb to its end in the working directory. Return its exit code, stdout and stderr.
+
+        Args:
+            words: The arguments after the name of the program.
+            environment: All environment variables.
+            is_read: Whether the output is read to its end. Otherwise, it is closed after its first byte.
+        """
+        requests, replies = self._process.stdin, self._process.stdout
+        assert requests is not None
+        assert replies is not None
+        with self._lock:
+            requests.write(json.dumps([words, str(Path.cwd()), dict(environment), is_read]) + "\n")
             requests.flush()
-            assert replies.readline() == "ended\n"
-            return errors.read_bytes()
+            code = int(replies.readline())
+            out, err = (Path(self._folder.name, name).read_text() for name in ("out", "err"))
+        return code, out, err
 
-        yield run
-        requests.close()
+    def close(self) -> None:
+        """End the process."""
+        self._process.communicate()
+        self._folder.cleanup()
 
 
-def _serve() -> None:
+def _serve(streams: Path) -> None:
     from airflow_provider_spark_operator.cli.program.catalogue import VERBS
 
     for verb in VERBS:
         importlib.import_module(verb.module)
     gc.freeze()  # otherwise, each fork collects at its exit what is imported
-    replies = os.fdopen(os.dup(sys.stdout.fileno()), "w")
+    replies = os.fdopen(os.dup(1), "w")
     for line in sys.stdin:
-        words, folder, errors, variables = json.loads(line)
+        words, folder, environment, is_read = json.loads(line)
+        out, err = (os.open(streams / name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC) for name in ("out", "err"))
         reader, writer = os.pipe()
         child = os.fork()
         if child == 0:
-            for number, path, mode in ((0, os.devnull, os.O_RDONLY), (2, errors, os.O_WRONLY | os.O_CREAT)):
-                os.dup2(os.open(path, mode), number)
-            os.dup2(writer, 1)
-            os.close(reader)
-            os.close(writer)
+            for source, target in ((os.open(os.devnull, os.O_RDONLY), 0), (out if is_read else writer, 1), (err, 2)):
+                os.dup2(source, target)
+            os.closerange(3, max(out, err, reader, writer) + 1)
             os.chdir(folder)
-            os.environ.update(variables)
+            os.environ.clear()
+            os.environ.update(environment)
             sys.argv[1:] = words
             runpy.run_module("airflow_provider_spark_operator.cli", run_name="__main__", alter_sys=True)
-        os.close(writer)
+        for number in (out, err, writer):
+            os.close(number)
         os.read(reader, 1)
         os.close(reader)
-        os.waitpid(child, 0)
-        print("ended", file=replies, flush=True)
+        _, status = os.waitpid(child, 0)
+        print(os.waitstatus_to_exitcode(status), file=replies, flush=True)
 
 
 if __name__ == "__main__":
-    _serve()
+    _serve(Path(sys.argv[1]))

@@ -1,12 +1,16 @@
 """Run the command line as a separate process."""
 
 import asyncio
+import atexit
 import os
 import signal
 import sys
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
+from functools import cache
 from pathlib import Path
+
+from tests.cli.forks import Forks
 
 DEADLINE = 90
 
@@ -36,12 +40,11 @@ async def start_command(
         variables: Environment variables in addition to those of this process.
         ignores_sighup: Whether the process starts with SIGHUP ignored, as under `nohup`.
     """
-    environment = {**os.environ, "HOME": str(home), "TMPDIR": str(home), "PYTHONUNBUFFERED": "1", **(variables or {})}
     with set_sighup(ignored=ignores_sighup):
         process = await asyncio.create_subprocess_exec(
             sys.executable,
             *("-m", "airflow_provider_spark_operator.cli", *words),
-            env=environment,
+            env=_build_environment(home, variables),
             stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
@@ -72,9 +75,18 @@ async def wait_for_exit(process: asyncio.subprocess.Process, deadline: float = D
     return process.returncode, out.decode(), err.decode()
 
 
-async def run_command(
-    *words: str, home: Path, variables: Mapping[str, str] | None = None
-) -> tuple[int | None, str, str]:
-    """Run `spark-operator` to its end. Return its exit code, stdout and stderr."""
-    async with start_command(*words, home=home, variables=variables) as process:
-        return await wait_for_exit(process)
+async def run_command(*words: str, home: Path, variables: Mapping[str, str] | None = None) -> tuple[int, str, str]:
+    """Run `spark-operator` to its end in a fork. Return its exit code, stdout and stderr. See `start_command`."""
+    return await asyncio.to_thread(_open_forks().run, *words, environment=_build_environment(home, variables))
+
+
+@cache
+def _open_forks() -> Forks:
+    with set_sighup(ignored=False):
+        forks = Forks({"PYTHONUNBUFFERED": "1"})
+    atexit.register(forks.close)
+    return forks
+
+
+def _build_environment(home: Path, variables: Mapping[str, str] | None) -> dict[str, str]:
+    return {**os.environ, "HOME": str(home), "TMPDIR": str(home), "PYTHONUNBUFFERED": "1", **(variables or {})}

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from airflow_provider_spark_operator.testing.definitions import build_kubeflow_definition
-from tests.cli.process import start_command, wait_for_exit
+from tests.cli.process import run_command
 
 from contract.conversation import DEADLINE, MERGE_PATCH, Conversation
 from contract.documents import DEFINITIONS
@@ -91,8 +91,7 @@ class User:
 
     async def run(self, *words: str) -> tuple[int | None, str, str]:
         """Run the command line. Return its exit code, stdout and stderr."""
-        async with start_command(*words, home=self.home, variables=self.variables) as process:
-            return await wait_for_exit(process)
+        return await run_command(*words, home=self.home, variables=self.variables)
 
     @property
     def variables(self) -> dict[str, str]:

@@ -8,7 +8,7 @@ import yaml
 
 from airflow_provider_spark_operator.cli.base.exit_codes import ExitCode
 from tests.cli.clusters.test_cluster import MANIFEST
-from tests.cli.process import start_command, wait_for_exit
+from tests.cli.process import run_command
 from tests.contract.test_crds import server_with_definitions
 
 from contract.conversation import Conversation
@@ -24,8 +24,7 @@ async def run(server: Server, namespace: str, folder: Path, *words: str) -> tupl
     kubeconfig = folder / "kubeconfig"
     kubeconfig.write_text(json.dumps(build_kubeconfig(server)))
     options = ("--kubeconfig", str(kubeconfig), "-n", namespace)
-    async with start_command("cluster", *words, *options, home=folder) as process:
-        return await wait_for_exit(process)
+    return await run_command("cluster", *words, *options, home=folder)
 
 
 async def test_spark_cluster_is_created_scaled_and_deleted(

@@ -5,6 +5,7 @@ The real API server grants no more than the Role of docs/manifests/airflow.yaml.
 
 import json
 from collections.abc import Callable, Coroutine
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -12,7 +13,7 @@ import pytest
 import yaml
 
 from airflow_provider_spark_operator.cli.base.exit_codes import ExitCode
-from tests.cli.process import start_command, wait_for_exit
+from tests.cli.process import run_command
 from tests.contract.test_crds import server_with_definitions
 from tests.contract.test_hook import write_state
 
@@ -71,12 +72,7 @@ async def run(server: Server, server_with_definitions: Conversation, tmp_path: P
     (tmp_path / "kubeconfig").write_text(json.dumps(kubeconfig))
     (tmp_path / "pi.yaml").write_text(yaml.safe_dump(MANIFEST))
 
-    async def run_command(*words: str) -> Result:
-        variables = {"KUBECONFIG": str(tmp_path / "kubeconfig")}
-        async with start_command(*words, home=tmp_path, variables=variables) as process:
-            return await wait_for_exit(process)
-
-    return run_command
+    return partial(run_command, home=tmp_path, variables={"KUBECONFIG": str(tmp_path / "kubeconfig")})
 
 
 async def test_application_is_managed_from_its_submission_to_its_deletion(

@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from airflow_provider_spark_operator.cli.base.exit_codes import ExitCode
-from tests.cli.process import start_command, wait_for_exit
+from tests.cli.process import run_command
 from tests.contract.test_crds import server_with_definitions
 
 from contract.conversation import Conversation
@@ -27,8 +27,7 @@ async def diagnose(server: Server, namespace: str, token: str, folder: Path) -> 
     kubeconfig = folder / "kubeconfig"
     kubeconfig.write_text(json.dumps(document))
     words = ("doctor", "--kubeconfig", str(kubeconfig), "-n", namespace, "-o", "json")
-    async with start_command(*words, home=folder) as process:
-        code, out, err = await wait_for_exit(process)
+    code, out, err = await run_command(*words, home=folder)
     assert out, err
     return code, {check["check"]: check for check in json.loads(out)["checks"]}
 

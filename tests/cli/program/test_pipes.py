@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from airflow_provider_spark_operator.cli.program.catalogue import VERBS
-from tests.cli.forks import RunUnread, serve_forks
+from tests.cli.forks import Forks
 from tests.cluster import Cluster
 
 MANIFEST = """\
@@ -70,20 +70,23 @@ def test_every_verb_has_a_command() -> None:
 
 
 @pytest.fixture(scope="module")
-def run_unread() -> Iterator[RunUnread]:
-    ascii_locale = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
-    with serve_forks(ascii_locale) as run:
-        yield run
+def forks() -> Iterator[Forks]:
+    forks = Forks({"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"})
+    yield forks
+    forks.close()
 
 
 @pytest.mark.parametrize("verb", [verb.name for verb in VERBS])
 def test_verb_is_clean_if_the_reader_of_its_pipe_leaves(
-    scripted_cluster: Cluster, run_unread: RunUnread, tmp_path: Path, verb: str
+    scripted_cluster: Cluster, forks: Forks, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, verb: str
 ) -> None:
     scripted_cluster.create("pi")
     scripted_cluster.wait_for_end()
     (tmp_path / "new.yaml").write_text(MANIFEST, encoding="utf-8")
     words = COMMANDS.get(verb, f"{verb} --help").split()
-    variables = {"HOME": str(tmp_path), "TMPDIR": str(tmp_path), "NO_COLOR": "1", "COLUMNS": "20"}
-    error = run_unread(words, tmp_path, {**variables, "KUBECONFIG": os.environ["KUBECONFIG"]}).decode("ascii")
+    monkeypatch.chdir(tmp_path)
+    home = str(tmp_path)
+    environment = {**os.environ, "HOME": home, "TMPDIR": home, "LC_ALL": "C", "NO_COLOR": "1", "COLUMNS": "20"}
+    _, _, error = forks.run(*words, environment=environment, is_read=False)
+    assert error.isascii()
     assert not any(word in error for word in ("Traceback", "could not write", "Broken pipe", "internal error", "\x1b"))
