@@ -12,14 +12,14 @@ from ...core.report.summary import ApplicationSummary
 from ...core.verdict.verdict import Outcome
 from ...follow.access.reference import ApplicationReference
 from ...kube.client import KubeClient
-from ...kube.connection import ClusterAccess
 from ...kube.errors import Conflict, NotFound
 from ..base.ages import check_age, parse_duration
 from ..base.cluster_client import run_with_client
 from ..base.errors import print_error, print_note
 from ..base.exit_codes import ExitCode
 from ..options.declaration import Parameter
-from ..options.options import AllNamespaces, Context, DryRun, Kubeconfig, Namespace, Selector
+from ..options.groups import ClusterOptions
+from ..options.options import AllNamespaces, DryRun, Selector
 from ..options.state_words import complete_states, require_states
 from ..views.pod_census import PodCensus
 from .named_applications import act_on_applications, list_applications
@@ -54,6 +54,7 @@ class _Criteria:
 
 
 def run(
+    access: ClusterOptions,
     older_than: Annotated[
         str,
         Parameter(
@@ -74,9 +75,6 @@ def run(
     ] = None,
     selector: Selector = None,
     dry_run: DryRun = False,
-    context: Context = None,
-    kubeconfig: Kubeconfig = None,
-    namespace: Namespace = None,
     all_namespaces: AllNamespaces = False,
 ) -> ExitCode:
     """Delete applications that ended long ago, with their pods.
@@ -92,7 +90,6 @@ def run(
         spark-operator cleanup --older-than 1d --state succeeded -l team=a -A
     """
     criteria = _Criteria(parse_duration(older_than), frozenset(word.lower() for word in state or ()))
-    access = ClusterAccess(kubeconfig=kubeconfig, context=context, namespace=namespace)
     return run_with_client(
         access, lambda client: _clean_up(client, criteria, selector, all_namespaces=all_namespaces, dry_run=dry_run)
     )

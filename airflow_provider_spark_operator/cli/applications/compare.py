@@ -20,14 +20,14 @@ from ...core.parameters.ttl import DEFAULT_TTL_SECONDS, TTL_AFTER_SUCCESS_SECOND
 from ...core.states.states import RUNNING
 from ...follow.submission.stamp import annotations_of
 from ...kube.client import KubeClient
-from ...kube.connection import ClusterAccess
 from ..base.errors import report_failures
 from ..base.exit_codes import ExitCode
 from ..base.object_names import require_application
 from ..options.assignment import format_path
 from ..options.completers import complete_applications
 from ..options.declaration import Parameter
-from ..options.options import Context, DagId, Kubeconfig, Namespace, ReportFormat, ReportOutput, RunIds, TaskId
+from ..options.groups import ClusterOptions
+from ..options.options import DagId, ReportFormat, ReportOutput, RunIds, TaskId
 from ..options.task_filter import TaskFilter
 from ..output.output import format_value
 from ..output.section_printer import SectionPrinter
@@ -44,15 +44,13 @@ def _declare(which: str) -> Parameter:
 
 
 def run(
+    access: ClusterOptions,
     first: Annotated[str | None, _declare("first")] = None,
     second: Annotated[str | None, _declare("second")] = None,
     dag: DagId = None,
     task: TaskId = None,
     runs: RunIds = None,
     output: ReportOutput = ReportFormat.TEXT,
-    namespace: Namespace = None,
-    context: Context = None,
-    kubeconfig: Kubeconfig = None,
 ) -> ExitCode:
     """Show two applications side by side: outcome, durations, states, executors, and the fields that differ.
 
@@ -72,7 +70,6 @@ def run(
         # The fields whose values differ, for a script
         spark-operator compare pi report -o json | jq .differences
     """
-    access = ClusterAccess(kubeconfig=kubeconfig, context=context, namespace=namespace)
     ids: Sequence[str | None] = runs or [None]
     wanted = [TaskFilter(dag, task, ids[position]) for position in (0, -1)]
     names = [name for name in (first, second) if name]

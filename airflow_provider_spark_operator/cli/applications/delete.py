@@ -10,7 +10,6 @@ from ...follow.access.errors import DeletionStuck
 from ...follow.access.reference import ApplicationReference
 from ...follow.access.requests import wait_until_deleted
 from ...kube.client import KubeClient
-from ...kube.connection import ClusterAccess
 from ...kube.errors import NotFound
 from ..base.ages import check_duration, parse_duration
 from ..base.cluster_client import run_with_client
@@ -19,11 +18,13 @@ from ..base.exit_codes import ExitCode
 from ..base.object_names import require_applications
 from ..options.completers import complete_applications
 from ..options.declaration import Parameter
-from ..options.options import Context, DryRun, Kubeconfig, Namespace, Selector
+from ..options.groups import ClusterOptions
+from ..options.options import DryRun, Selector
 from .named_applications import act_on_applications, act_on_names, list_applications
 
 
 def run(
+    access: ClusterOptions,
     names: Annotated[
         list[str] | None,
         Parameter("NAME…", "names of the applications", check=require_applications, complete=complete_applications),
@@ -36,9 +37,6 @@ def run(
         str,
         Parameter("--timeout DURATION", "stop waiting after this time; the exit code is then 4", check=check_duration),
     ] = "5m",
-    context: Context = None,
-    kubeconfig: Kubeconfig = None,
-    namespace: Namespace = None,
 ) -> ExitCode:
     """Delete applications by name, by labels, or all applications in a namespace. There is no confirmation.
 
@@ -58,7 +56,6 @@ def run(
     if (bool(names), selector is not None, every).count(True) != 1:
         raise CommandError("delete needs one of: names, -l SELECTOR, or --all", ExitCode.INVALID)
     limit = parse_duration(timeout) if wait else None
-    access = ClusterAccess(kubeconfig=kubeconfig, context=context, namespace=namespace)
     return run_with_client(access, lambda client: _delete(client, names or (), selector, limit, dry_run=dry_run))
 
 

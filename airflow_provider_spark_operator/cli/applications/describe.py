@@ -19,23 +19,12 @@ from ...core.report.timeline_rows import number_missing
 from ...core.verdict.verdict import FailureKind, Outcome, Verdict
 from ...follow.ending.evidence import Evidence
 from ...kube.client import KubeClient
-from ...kube.connection import ClusterAccess
 from ..base.errors import report_failures
 from ..base.exit_codes import ExitCode
 from ..base.program_name import format_command
 from ..base.styles import style_level, style_state
-from ..options.options import (
-    Context,
-    DagId,
-    Kubeconfig,
-    Namespace,
-    OptionalName,
-    ReportFormat,
-    ReportOutput,
-    RunId,
-    TaskId,
-)
-from ..options.task_filter import TaskFilter
+from ..options.groups import ClusterOptions, TaskOptions
+from ..options.options import OptionalName, ReportFormat, ReportOutput
 from ..output.output import format_value
 from ..output.section_printer import SectionPrinter
 from ..views.application_columns import (
@@ -55,14 +44,10 @@ _LOST: Final = "not known: no pod or Event shows them"
 
 
 def run(
+    access: ClusterOptions,
+    wanted: TaskOptions,
     name: OptionalName = None,
-    dag: DagId = None,
-    task: TaskId = None,
-    run: RunId = None,
     output: ReportOutput = ReportFormat.TEXT,
-    namespace: Namespace = None,
-    context: Context = None,
-    kubeconfig: Kubeconfig = None,
 ) -> ExitCode:
     """Describe an application: verdict, attempts and states, executors, conditions, Events and the driver's log.
 
@@ -81,8 +66,6 @@ def run(
         # Why did the last run of a task of Airflow fail?
         spark-operator describe --dag sales --task load
     """
-    access = ClusterAccess(kubeconfig=kubeconfig, context=context, namespace=namespace)
-    wanted = TaskFilter(dag, task, run)
     return run_with_application(access, name, wanted, lambda client, name: _describe(client, name, output))
 
 

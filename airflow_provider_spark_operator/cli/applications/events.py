@@ -10,14 +10,13 @@ from ...core.report.timeline import build_timeline
 from ...follow.access.requests import read_present
 from ...follow.access.snapshot import Snapshot, read_snapshot
 from ...kube.client import KubeClient
-from ...kube.connection import ClusterAccess
 from ...kube.errors import TRANSIENT
 from ...kube.resources import EVENTS
 from ..base.errors import CommandError, print_note, report_failures
 from ..base.exit_codes import ExitCode
 from ..options.declaration import Parameter
-from ..options.options import TABLE, Context, DagId, EventOutput, Kubeconfig, Namespace, OptionalName, RunId, TaskId
-from ..options.task_filter import TaskFilter
+from ..options.groups import ClusterOptions, TaskOptions
+from ..options.options import TABLE, EventOutput, OptionalName
 from ..output.resource_list import open_list
 from ..output.tables import Table, build_columns, print_table
 from ..views.event_rows import TITLES, build_event_row, style_type
@@ -31,15 +30,11 @@ _WIDTHS: Final = (9, 7, 20, 30, 0)
 
 
 def run(
+    access: ClusterOptions,
+    wanted: TaskOptions,
     name: OptionalName = None,
-    dag: DagId = None,
-    task: TaskId = None,
-    run: RunId = None,
     follow: Annotated[bool, Parameter("-f --follow", "print new events until the application has ended")] = False,
     output: EventOutput = TABLE,
-    namespace: Namespace = None,
-    context: Context = None,
-    kubeconfig: Kubeconfig = None,
 ) -> ExitCode:
     """List the Kubernetes Events of an application and its pods, the oldest first.
 
@@ -57,11 +52,10 @@ def run(
     """
     if follow and output != TABLE:
         raise CommandError(f"--follow prints a table only: it cannot be combined with -o {output}", ExitCode.INVALID)
-    access = ClusterAccess(kubeconfig=kubeconfig, context=context, namespace=namespace)
     return run_with_application(
         access,
         name,
-        TaskFilter(dag, task, run),
+        wanted,
         lambda client, name: _follow(client, name) if follow else _list(client, name, output),
     )
 

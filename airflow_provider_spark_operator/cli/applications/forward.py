@@ -16,7 +16,8 @@ from ..base.errors import CommandError
 from ..base.exit_codes import ExitCode
 from ..base.local_home import find_running_home
 from ..base.web_interfaces import read_ui_url
-from ..options.options import ApplicationName, Context, Kubeconfig, Namespace
+from ..options.groups import ClusterOptions
+from ..options.options import ApplicationName
 from .port_forward import Interface, LocalPort, Unavailable, forward, get_port
 
 _UI_PORT = 4040
@@ -24,13 +25,7 @@ _UI_PORT_NAME = "spark-ui"
 _UI_PROPERTY = "spark.ui.port"
 
 
-def run(
-    name: ApplicationName,
-    port: LocalPort = None,
-    context: Context = None,
-    kubeconfig: Kubeconfig = None,
-    namespace: Namespace = None,
-) -> ExitCode:
+def run(access: ClusterOptions, name: ApplicationName, port: LocalPort = None) -> ExitCode:
     """Show the Spark UI of an application on a local port, until the application ends.
 
     The address is printed. Only programs on this machine can connect. After a restart of the application, the address
@@ -45,11 +40,10 @@ def run(
         # Use a free port
         spark-operator forward pi --port 0
     """
-    access = ClusterAccess(kubeconfig=kubeconfig, context=context, namespace=namespace)
-    return run_with_client(access, lambda client: _forward(client, name, port, kubeconfig))
+    return run_with_client(access, lambda client: _forward(client, name, port, access))
 
 
-async def _forward(client: KubeClient, name: str, port: int | None, kubeconfig: str | None) -> ExitCode:
+async def _forward(client: KubeClient, name: str, port: int | None, access: ClusterAccess) -> ExitCode:
     resource, kind = await find_application(client, name)
     reference = ApplicationReference.of(resource, kind)
     if _has_ended(resource):
@@ -63,7 +57,7 @@ async def _forward(client: KubeClient, name: str, port: int | None, kubeconfig: 
         return pod["metadata"]["name"], get_port(pod, _UI_PORT_NAME, default)
 
     async def find_address() -> str:
-        home = find_running_home(kubeconfig)
+        home = find_running_home(access.kubeconfig)
         url = await read_ui_url(client, summarize(resource, datetime.now(UTC))) if home else None
         if url is None:
             status = f"`spark-operator local status --home {home.home if home else 'DIR'}`"

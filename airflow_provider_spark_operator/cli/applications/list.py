@@ -9,7 +9,6 @@ from ...core.kubernetes.json_object import JsonObject
 from ...core.verdict.verdict import Outcome
 from ...follow.access.find import list_served_kinds
 from ...kube.client import KubeClient
-from ...kube.connection import ClusterAccess
 from ...kube.errors import Forbidden, KubeError
 from ...kube.resources import NAMESPACES
 from ..base.ages import check_age, parse_duration
@@ -18,20 +17,9 @@ from ..base.errors import CommandError, print_note, report_failures
 from ..base.exit_codes import ExitCode
 from ..base.usage_errors import suggest
 from ..options.declaration import Parameter
-from ..options.options import (
-    TABLE,
-    AllNamespaces,
-    Context,
-    DagId,
-    Kubeconfig,
-    Namespace,
-    Output,
-    RunId,
-    Selector,
-    TaskId,
-)
+from ..options.groups import ClusterOptions, TaskOptions
+from ..options.options import TABLE, AllNamespaces, Output, Selector
 from ..options.state_words import complete_states, require_states
-from ..options.task_filter import TaskFilter
 from ..output.resource_list import ResourceList, open_list
 from ..views.application_columns import ApplicationFilter, ApplicationTable, Query
 from ..views.pod_census import PodCensus
@@ -59,6 +47,7 @@ class Order(StrEnum):
 
 
 def run(
+    access: ClusterOptions,
     state: Annotated[
         list[str] | None,
         Parameter(
@@ -76,9 +65,8 @@ def run(
             "only applications that failed for this kind of cause: application, infrastructure or scheduling",
         ),
     ] = None,
-    dag: DagId = None,
-    task: TaskId = None,
-    run: RunId = None,
+    *,
+    wanted: TaskOptions,
     older_than: Annotated[
         str | None,
         Parameter(
@@ -98,9 +86,6 @@ def run(
     watch: Annotated[bool, Parameter("-w --watch", "keep running, and print each application that changes")] = False,
     output: Output = TABLE,
     all_namespaces: AllNamespaces = False,
-    namespace: Namespace = None,
-    context: Context = None,
-    kubeconfig: Kubeconfig = None,
 ) -> ExitCode:
     """List applications with their outcome, executors and duration.
 
@@ -132,7 +117,7 @@ def run(
     criteria = ApplicationFilter(
         states=[word.lower() for word in state or ()],
         failure=failure,
-        task=TaskFilter(dag, task, run),
+        task=wanted,
         older_than=parse_duration(older_than) if older_than else None,
         younger_than=parse_duration(younger_than) if younger_than else None,
     )
@@ -142,9 +127,7 @@ def run(
         query = Query(place, selector, criteria, output)
         return await (watch_applications(client, query) if watch else _list(client, query, sort))
 
-    return run_with_client(
-        ClusterAccess(kubeconfig=kubeconfig, context=context, namespace=namespace), print_applications
-    )
+    return run_with_client(access, print_applications)
 
 
 async def _list(client: KubeClient, query: Query, order: Order) -> ExitCode:

@@ -30,7 +30,6 @@ from ...follow.logs.attempt_logs import (
 from ...follow.logs.logs import LogStart
 from ...follow.narration.obstacles import describe_wait
 from ...kube.client import KubeClient
-from ...kube.connection import ClusterAccess
 from ...kube.errors import BadRequest
 from ..base.ages import check_duration, parse_duration
 from ..base.errors import CommandError, print_note
@@ -39,8 +38,8 @@ from ..base.local_home import find_pod_log, read_pod_log
 from ..base.program_name import format_command
 from ..options.completers import complete_executors
 from ..options.declaration import Parameter
-from ..options.options import Context, DagId, Kubeconfig, Namespace, OptionalName, RunId, TaskId, require_text
-from ..options.task_filter import TaskFilter
+from ..options.groups import ClusterOptions, TaskOptions
+from ..options.options import OptionalName, require_text
 from ..output.log_printer import LogLevel, LogPrinter
 from ..views.application_end import print_continuation
 from .named_applications import run_with_application
@@ -72,7 +71,7 @@ class _Query:
     follow: bool
     start: LogStart
     level: LogLevel | None
-    kubeconfig: str | None
+    kubeconfig: Path | str | None
 
     def chooses(self, pod: JsonObject) -> bool:
         """Return whether the log of an executor pod is wanted."""
@@ -80,10 +79,9 @@ class _Query:
 
 
 def run(
+    access: ClusterOptions,
+    wanted: TaskOptions,
     name: OptionalName = None,
-    dag: DagId = None,
-    task: TaskId = None,
-    run: RunId = None,
     follow: Annotated[
         bool,
         Parameter(
@@ -131,9 +129,6 @@ def run(
             "a file or a pipe)",
         ),
     ] = None,
-    context: Context = None,
-    kubeconfig: Kubeconfig = None,
-    namespace: Namespace = None,
 ) -> ExitCode:
     """Print the log of the driver, or the logs of executors.
 
@@ -177,11 +172,9 @@ def run(
     if previous and attempt is not None:
         raise CommandError("--previous and --attempt cannot be combined", ExitCode.INVALID)
     start = LogStart(datetime.now(UTC) - parse_duration(since) if since is not None else None, tail)
-    query = _Query(_ALL if all_pods else executor, not executor, attempt, previous, follow, start, level, kubeconfig)
-    access = ClusterAccess(kubeconfig=kubeconfig, context=context, namespace=namespace)
-    return run_with_application(
-        access, name, TaskFilter(dag, task, run), lambda client, name: _print_logs(client, name, query)
-    )
+    pods = _ALL if all_pods else executor
+    query = _Query(pods, not executor, attempt, previous, follow, start, level, access.kubeconfig)
+    return run_with_application(access, name, wanted, lambda client, name: _print_logs(client, name, query))
 
 
 async def _print_logs(client: KubeClient, name: str, query: _Query) -> ExitCode:

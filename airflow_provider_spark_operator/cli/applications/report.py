@@ -14,7 +14,6 @@ from ...core.report.run_record import VERSION, build_record
 from ...core.report.timeline import build_timeline
 from ...follow.access.find import list_served_kinds
 from ...kube.client import KubeClient
-from ...kube.connection import ClusterAccess
 from ...kube.errors import Forbidden
 from ..airflow_api.client import TOKEN_VARIABLE, open_airflow, require_address
 from ..airflow_api.recorded_runs import list_recorded_runs
@@ -25,7 +24,8 @@ from ..base.exit_codes import ExitCode
 from ..base.signals import GRACE_SECONDS, run_until_signal
 from ..files.price_file import read_prices
 from ..options.declaration import Parameter
-from ..options.options import AllNamespaces, Context, DagId, Kubeconfig, Namespace, Prices, Selector
+from ..options.groups import ClusterOptions
+from ..options.options import AllNamespaces, DagId, Prices, Selector
 from ..options.task_filter import TaskFilter
 from ..views.pod_census import PodCensus
 from ..views.report_table import ReportPrinter
@@ -48,6 +48,7 @@ class Grouping(StrEnum):
 
 
 def run(
+    access: ClusterOptions,
     since: Annotated[
         str,
         Parameter("--since AGE", "only applications that run, or ended more recently than this", check=check_age),
@@ -70,9 +71,6 @@ def run(
         ReportOutput, Parameter("-o --output table|csv|json", "format of the output")
     ] = ReportOutput.TABLE,
     all_namespaces: AllNamespaces = False,
-    namespace: Namespace = None,
-    context: Context = None,
-    kubeconfig: Kubeconfig = None,
 ) -> ExitCode:
     """Show what applications took, requested and cost, with their sums.
 
@@ -100,7 +98,8 @@ def run(
     nothing, with_namespace = f"no runs of the last {since} found", all_namespaces or airflow is not None
     printer = ReportPrinter(output, by, nothing, with_namespace=with_namespace)
     if airflow is not None:
-        _refuse_cluster_options(prices, selector, namespace, context, kubeconfig, all_namespaces or None)
+        selection = access.namespace, access.context, access.kubeconfig, all_namespaces or None
+        _refuse_cluster_options(prices, selector, *selection)
         return run_until_signal(
             lambda: _report_recorded(airflow, dag, period, printer),
             after_sigterm=ExitCode.INTERRUPTED,
@@ -113,7 +112,7 @@ def run(
         refusals = await _report(client, place, selector, _Builder(census, period, table, TaskFilter(dag)), printer)
         return report_failures([*refusals, *census.refusals])
 
-    return run_with_client(ClusterAccess(kubeconfig=kubeconfig, context=context, namespace=namespace), report)
+    return run_with_client(access, report)
 
 
 def _refuse_cluster_options(prices: str | None, *others: object) -> None:

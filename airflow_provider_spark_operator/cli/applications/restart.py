@@ -17,7 +17,6 @@ from ...follow.access.reference import ApplicationReference
 from ...follow.submission.prepare import prepare_document
 from ...follow.submission.submit import warn_about
 from ...kube.client import KubeClient
-from ...kube.connection import ClusterAccess
 from ..base.ages import parse_duration
 from ..base.cluster_client import run_with_client
 from ..base.errors import CommandError, print_note
@@ -25,7 +24,8 @@ from ..base.exit_codes import ExitCode
 from ..base.object_names import require_new_name
 from ..base.program_name import format_command, get_program_name
 from ..options.declaration import Parameter
-from ..options.options import ApplicationName, Context, Kubeconfig, Namespace, ResultFormat, ResultOutput
+from ..options.groups import ClusterOptions
+from ..options.options import ApplicationName, ResultFormat, ResultOutput
 from ..output.log_records import show_warnings
 from ..submission.parameter_options import RESOURCE_NAMES, add_parameter_options, read_parameter_values
 from ..submission.submission_options import check_assignments
@@ -35,7 +35,7 @@ from .named_applications import print_accepted, report_submission
 from .replacement import check_replacement, replace_application
 
 
-@add_parameter_options(before="context", names=RESOURCE_NAMES)
+@add_parameter_options(before="access", names=RESOURCE_NAMES)
 def run(
     name: ApplicationName,
     other_name: Annotated[
@@ -62,9 +62,8 @@ def run(
     timeout: Timeout = None,
     deletion_timeout: DeletionTimeout = "5m",
     output: ResultOutput = ResultFormat.TEXT,
-    context: Context = None,
-    kubeconfig: Kubeconfig = None,
-    namespace: Namespace = None,
+    *,
+    access: ClusterOptions,
     **parameters: Any,
 ) -> ExitCode:
     """Delete an application, and submit it again, unchanged or with the changes of the options.
@@ -98,7 +97,6 @@ def run(
     show_warnings()
     change = partial(override, values=read_parameter_values(parameters), assignments=assignments or ())
     action = _Action(dry_run, parse_duration(deletion_timeout), waiting, output)
-    access = ClusterAccess(kubeconfig=kubeconfig, context=context, namespace=namespace)
     return run_with_client(access, lambda client: _restart(client, name, change, action))
 
 

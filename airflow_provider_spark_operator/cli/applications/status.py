@@ -19,14 +19,13 @@ from ...follow.ending.evidence import explain_failure, gather_evidence
 from ...follow.narration.controllers import find_lost_controller
 from ...follow.narration.obstacles import describe_wait
 from ...kube.client import KubeClient
-from ...kube.connection import ClusterAccess
 from ..base.errors import report_failures
 from ..base.exit_codes import ExitCode
 from ..base.program_name import format_command
 from ..base.streams import paint
 from ..base.styles import style_state
-from ..options.options import TEXT, Context, DagId, Kubeconfig, Namespace, OptionalName, RunId, TaskId, TextOutput
-from ..options.task_filter import TaskFilter
+from ..options.groups import ClusterOptions, TaskOptions
+from ..options.options import TEXT, OptionalName, TextOutput
 from ..output.output import clean_cell, print_resource
 from ..views.application_columns import (
     describe_executors,
@@ -38,16 +37,7 @@ from ..views.application_columns import (
 from .named_applications import run_with_application
 
 
-def run(
-    name: OptionalName = None,
-    dag: DagId = None,
-    task: TaskId = None,
-    run: RunId = None,
-    output: TextOutput = TEXT,
-    namespace: Namespace = None,
-    context: Context = None,
-    kubeconfig: Kubeconfig = None,
-) -> ExitCode:
+def run(access: ClusterOptions, wanted: TaskOptions, name: OptionalName = None, output: TextOutput = TEXT) -> ExitCode:
     """Show the state of an application in one line, and the verdict.
 
     Without a name, the options of the task select the newest application that the task has submitted.
@@ -69,11 +59,10 @@ def run(
         # Print the application. Change the output, and submit it under another name
         spark-operator status pi -o yaml
     """
-    access = ClusterAccess(kubeconfig=kubeconfig, context=context, namespace=namespace)
     return run_with_application(
         access,
         name,
-        TaskFilter(dag, task, run),
+        wanted,
         lambda client, name: _show(client, name) if output == TEXT else _print(client, name, output),
     )
 

@@ -18,7 +18,6 @@ from ...follow.access.reference import ApplicationReference
 from ...follow.access.requests import amend
 from ...kube.backoff import Backoff
 from ...kube.client import KubeClient
-from ...kube.connection import ClusterAccess
 from ...kube.errors import Conflict, KubeError, NotFound
 from ...kube.resources import PODS
 from ..base.ages import check_duration, parse_duration
@@ -27,21 +26,20 @@ from ..base.errors import CommandError, print_note
 from ..base.exit_codes import ExitCode
 from ..base.program_name import format_command
 from ..options.declaration import Parameter
-from ..options.options import ApplicationName, Context, Kubeconfig, Namespace
+from ..options.groups import ClusterOptions
+from ..options.options import ApplicationName
 from ..views.application_end import DeletionTimeout, Wait, wait_and_report
 from .replacement import check_owner
 
 
 def run(
+    access: ClusterOptions,
     name: ApplicationName,
     timeout: Annotated[
         str,
         Parameter("--timeout DURATION", "delete the application if it has not ended by then", check=check_duration),
     ] = "5m",
     deletion_timeout: DeletionTimeout = "5m",
-    context: Context = None,
-    kubeconfig: Kubeconfig = None,
-    namespace: Namespace = None,
 ) -> ExitCode:
     """Stop an application gracefully: its program finishes its work and ends itself, and is not restarted.
 
@@ -59,7 +57,6 @@ def run(
         spark-operator stop clicks --timeout 10m
     """
     limits = parse_duration(timeout), parse_duration(deletion_timeout)
-    access = ClusterAccess(kubeconfig=kubeconfig, context=context, namespace=namespace)
     return run_with_client(access, lambda client: _stop(client, name, *limits))
 
 

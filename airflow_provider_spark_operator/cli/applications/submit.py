@@ -10,13 +10,13 @@ from ...follow.access.reference import ApplicationReference
 from ...follow.submission.prepare import prepare_document, set_served_version
 from ...follow.submission.submit import check_submission, submit, warn_about
 from ...kube.client import KubeClient
-from ...kube.connection import ClusterAccess
 from ...kube.errors import NotFound
 from ..base.cluster_client import run_with_client
 from ..base.errors import CommandError
 from ..base.exit_codes import ExitCode
 from ..options.declaration import Parameter
-from ..options.options import Context, Kubeconfig, Namespace, ResultFormat, ResultOutput
+from ..options.groups import ClusterOptions
+from ..options.options import ResultFormat, ResultOutput
 from ..output.log_records import show_warnings
 from ..submission.parameter_options import add_parameter_options, read_parameter_values
 from ..submission.submission_options import (
@@ -77,9 +77,8 @@ def run(
     ttl: TimeToLive = None,
     keep_driver: KeepDriver = None,
     keep_failed_driver: KeepFailedDriver = USUAL_KEEP_FAILED_DRIVER,
-    context: Context = None,
-    kubeconfig: Kubeconfig = None,
-    namespace: Namespace = None,
+    *,
+    access: ClusterOptions,
     **parameters: Any,
 ) -> ExitCode:
     """Submit an application from a manifest, or from a program and options.
@@ -141,9 +140,8 @@ def run(
     )
     write = upload_nothing if dry_run else write_object
     document = compose_named_request(request, "to replace", write) if replace else compose_request(request, write)
-    access = ClusterAccess(kubeconfig=kubeconfig, context=context, namespace=namespace)
     action = _Action(dry_run, replace, waiting, output)
-    return run_with_client(access, lambda client: _submit(client, document, namespace, action))
+    return run_with_client(access, lambda client: _submit(client, document, access.namespace, action))
 
 
 _DELETION_LIMIT: Final = timedelta(minutes=5)

@@ -11,23 +11,17 @@ from ...follow.access.reference import ApplicationReference
 from ...follow.submission.suspension import SuspensionNotSupported, set_suspended
 from ...kube.backoff import Backoff
 from ...kube.client import KubeClient
-from ...kube.connection import ClusterAccess
 from ..base.cluster_client import run_with_client
 from ..base.errors import CommandError
 from ..base.exit_codes import ExitCode
-from ..options.options import Context, Kubeconfig, Namespace
+from ..options.groups import ClusterOptions
 from .named_applications import ApplicationNames, act_on_names
 
 # An operator reacts within a second, unless it is overloaded.
 REACTION_SECONDS = 15.0
 
 
-def run(
-    names: ApplicationNames,
-    context: Context = None,
-    kubeconfig: Kubeconfig = None,
-    namespace: Namespace = None,
-) -> ExitCode:
+def run(access: ClusterOptions, names: ApplicationNames) -> ExitCode:
     """Suspend applications: the operator deletes their pods.
 
     If an application has no driver yet, the operator creates none until the application is resumed.
@@ -41,7 +35,6 @@ def run(
         # Stop the driver of an application until it is resumed
         spark-operator suspend pi
     """
-    access = ClusterAccess(kubeconfig=kubeconfig, context=context, namespace=namespace)
     return run_with_client(access, lambda client: set_all_suspended(client, names, suspended=True))
 
 

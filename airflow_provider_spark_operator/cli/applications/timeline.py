@@ -19,26 +19,13 @@ from ...core.report.timeline_picture import draw_timeline
 from ...core.report.timeline_rows import Bar, Group, Tone, build_groups, choose_ticks, describe_timeline, list_tones
 from ...follow.access.snapshot import read_snapshot
 from ...kube.client import KubeClient
-from ...kube.connection import ClusterAccess
 from ..base.errors import CommandError, print_note, report_failures
 from ..base.exit_codes import ExitCode
 from ..base.streams import is_unicode
 from ..files.price_file import read_prices
 from ..options.declaration import Parameter
-from ..options.options import (
-    Context,
-    DagId,
-    Kubeconfig,
-    Namespace,
-    OptionalName,
-    Prices,
-    ReportFormat,
-    ReportOutput,
-    RunId,
-    TaskId,
-    require_text,
-)
-from ..options.task_filter import TaskFilter
+from ..options.groups import ClusterOptions, TaskOptions
+from ..options.options import OptionalName, Prices, ReportFormat, ReportOutput, require_text
 from ..output.output import clean_cell, format_value, open_console
 from ..views.description import LOST_EXECUTORS, Description, read_description
 from .named_applications import run_with_application
@@ -47,18 +34,15 @@ _STANDARD_OUTPUT: Final = "-"
 
 
 def run(
+    access: ClusterOptions,
     name: OptionalName = None,
     svg: Annotated[
         str | None, Parameter("--svg FILE", "draw an SVG picture; - is standard output", check=require_text)
     ] = None,
     output: ReportOutput = ReportFormat.TEXT,
     prices: Prices = None,
-    dag: DagId = None,
-    task: TaskId = None,
-    run: RunId = None,
-    namespace: Namespace = None,
-    context: Context = None,
-    kubeconfig: Kubeconfig = None,
+    *,
+    wanted: TaskOptions,
 ) -> ExitCode:
     """Show the states, the attempts and the executors of an application over time.
 
@@ -102,8 +86,7 @@ def run(
             print_note(f"the executors are not known: no pod or Event shows them. {LOST_EXECUTORS}")
         return report_failures(snapshot.refusals)
 
-    access = ClusterAccess(kubeconfig=kubeconfig, context=context, namespace=namespace)
-    return run_with_application(access, name, TaskFilter(dag, task, run), show)
+    return run_with_application(access, name, wanted, show)
 
 
 def _build_record(description: Description, prices: PriceTable | None) -> JsonObject:

@@ -18,7 +18,6 @@ from ...core.report.resources import Resources, add_up, read_requests, read_usag
 from ...core.report.totals import Usage, measure_pods
 from ...follow.access.find import find_application
 from ...kube.client import KubeClient
-from ...kube.connection import ClusterAccess
 from ...kube.errors import Forbidden, NotFound, ServerError
 from ...kube.resources import POD_METRICS, PODS
 from ..base.cluster_client import run_with_client
@@ -28,7 +27,8 @@ from ..base.object_names import require_application
 from ..files.price_file import read_prices
 from ..options.completers import complete_applications
 from ..options.declaration import Parameter
-from ..options.options import AllNamespaces, Context, Kubeconfig, Namespace, PodSelector, Prices
+from ..options.groups import ClusterOptions
+from ..options.options import AllNamespaces, PodSelector, Prices
 from ..output.tables import format_incomplete, print_table
 
 _ENDED: Final = frozenset({"succeeded", "failed"})
@@ -55,6 +55,7 @@ class _Row:
 
 
 def run(
+    access: ClusterOptions,
     name: Annotated[
         str | None,
         Parameter(
@@ -71,9 +72,6 @@ def run(
     prices: Prices = None,
     selector: PodSelector = None,
     all_namespaces: AllNamespaces = False,
-    namespace: Namespace = None,
-    context: Context = None,
-    kubeconfig: Kubeconfig = None,
 ) -> ExitCode:
     """Show the executors of applications, and the cores and memory that their pods request and use.
 
@@ -101,7 +99,6 @@ def run(
     table = read_prices(prices) if prices is not None else None
     if name is not None and all_namespaces:
         raise CommandError("NAME and --all-namespaces cannot be combined. Use -n NAMESPACE", ExitCode.INVALID)
-    access = ClusterAccess(kubeconfig=kubeconfig, context=context, namespace=namespace)
 
     async def show(client: KubeClient) -> ExitCode:
         place = None if all_namespaces else client.default_namespace

@@ -12,14 +12,13 @@ from ...core.dialects.progress import Phase
 from ...follow.access.find import find_application
 from ...follow.access.reference import ApplicationReference
 from ...kube.client import KubeClient
-from ...kube.connection import ClusterAccess
 from ..base.ages import parse_duration
 from ..base.errors import CommandError
 from ..base.exit_codes import ExitCode
 from ..options.declaration import Parameter
-from ..options.options import Context, DagId, Kubeconfig, Namespace, OptionalName, RunId, TaskId
+from ..options.groups import ClusterOptions, TaskOptions
+from ..options.options import OptionalName
 from ..options.state_words import complete_states, require_states
-from ..options.task_filter import TaskFilter
 from ..views.application_end import Timeout, Wait, wait_and_report
 from .named_applications import run_with_application
 
@@ -35,6 +34,7 @@ def _require_goals(values: list[str]) -> list[str]:
 
 
 def run(
+    access: ClusterOptions,
     name: OptionalName = None,
     states: Annotated[
         list[str] | None,
@@ -47,13 +47,9 @@ def run(
             complete=complete_states((*Phase, _EXECUTORS)),
         ),
     ] = None,
-    dag: DagId = None,
-    task: TaskId = None,
-    run: RunId = None,
+    *,
+    wanted: TaskOptions,
     timeout: Timeout = None,
-    context: Context = None,
-    kubeconfig: Kubeconfig = None,
-    namespace: Namespace = None,
 ) -> ExitCode:
     """Wait until an application ends, reaches a state, or has executors.
 
@@ -80,10 +76,7 @@ def run(
     numbers = [int(word.removeprefix(_EXECUTORS)) for word in states or () if word.startswith(_EXECUTORS)]
     words = [word for word in states or () if not word.startswith(_EXECUTORS)]
     wait = Wait(words, min(numbers, default=None), limit)
-    access = ClusterAccess(kubeconfig=kubeconfig, context=context, namespace=namespace)
-    return run_with_application(
-        access, name, TaskFilter(dag, task, run), lambda client, name: _wait(client, name, wait)
-    )
+    return run_with_application(access, name, wanted, lambda client, name: _wait(client, name, wait))
 
 
 async def _wait(client: KubeClient, name: str, wait: Wait) -> ExitCode:

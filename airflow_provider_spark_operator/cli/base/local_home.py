@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from local_kubernetes.home_state import HomeState
 
 
-def find_running_home(kubeconfig: str | None = None, server: str | None = None) -> "HomeState | None":
+def find_running_home(kubeconfig: Path | str | None = None, server: str | None = None) -> "HomeState | None":
     """Return the folder of a local cluster that runs, if a command uses its kubeconfig, or a copy of that.
 
     Args:
@@ -36,7 +36,7 @@ def find_running_home(kubeconfig: str | None = None, server: str | None = None) 
     return state if state.is_running else None
 
 
-def find_pod_log(kubeconfig: str | None, server: str, namespace: str, pod: str) -> Path | None:
+def find_pod_log(kubeconfig: Path | str | None, server: str, namespace: str, pod: str) -> Path | None:
     """Return the file in which a local cluster has kept the latest log of a pod; None if there is none.
 
     The names come from an answer of the API. The file is always one that this user's cluster has written.

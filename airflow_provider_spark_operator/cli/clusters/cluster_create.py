@@ -15,7 +15,6 @@ from ...follow.submission.submit import submit
 from ...follow.watching.cluster_ready import ClusterFailed, wait_until_ready
 from ...follow.watching.watch import WatchHub
 from ...kube.client import KubeClient
-from ...kube.connection import ClusterAccess
 from ..applications.named_applications import format_name
 from ..base.ages import check_duration, parse_duration
 from ..base.cluster_client import run_with_client
@@ -23,19 +22,18 @@ from ..base.errors import CommandError, print_error, print_note
 from ..base.exit_codes import ExitCode
 from ..files.documents import DocumentError, read_documents
 from ..options.declaration import Parameter
-from ..options.options import Context, Kubeconfig, Namespace, require_text
+from ..options.groups import ClusterOptions
+from ..options.options import require_text
 
 
 def run(
+    access: ClusterOptions,
     path: Annotated[str, Parameter("FILE", "file with one SparkCluster; - for standard input", check=require_text)],
     wait: Annotated[bool, Parameter("--wait", "wait until the master and the workers are ready")] = False,
     timeout: Annotated[
         str,
         Parameter("--timeout DURATION", "stop waiting after this time; the exit code is then 4", check=check_duration),
     ] = "10m",
-    context: Context = None,
-    kubeconfig: Kubeconfig = None,
-    namespace: Namespace = None,
 ) -> ExitCode:
     """Create a SparkCluster from a file.
 
@@ -47,8 +45,7 @@ def run(
     """
     document = _read_cluster(path)
     limit = parse_duration(timeout) if wait else None
-    access = ClusterAccess(kubeconfig=kubeconfig, context=context, namespace=namespace)
-    return run_with_client(access, lambda client: _create(client, document, namespace, limit))
+    return run_with_client(access, lambda client: _create(client, document, access.namespace, limit))
 
 
 def _read_cluster(path: str) -> JsonObject:

@@ -8,7 +8,6 @@ from ...core.kubernetes.json_object import JsonObject
 from ...follow.access.find import find_cluster
 from ...follow.access.reference import ApplicationReference
 from ...kube.client import KubeClient
-from ...kube.connection import ClusterAccess
 from ..applications.delete import wait_for_deletion
 from ..applications.named_applications import act_on_names
 from ..base.ages import check_duration, parse_duration
@@ -17,10 +16,11 @@ from ..base.exit_codes import ExitCode
 from ..base.object_names import require_clusters
 from ..options.completers import complete_clusters
 from ..options.declaration import Parameter
-from ..options.options import Context, Kubeconfig, Namespace
+from ..options.groups import ClusterOptions
 
 
 def run(
+    access: ClusterOptions,
     names: Annotated[
         list[str], Parameter("NAME…", "names of the SparkClusters", check=require_clusters, complete=complete_clusters)
     ],
@@ -29,9 +29,6 @@ def run(
         str,
         Parameter("--timeout DURATION", "stop waiting after this time; the exit code is then 4", check=check_duration),
     ] = "5m",
-    context: Context = None,
-    kubeconfig: Kubeconfig = None,
-    namespace: Namespace = None,
 ) -> ExitCode:
     """Delete SparkClusters. There is no confirmation.
 
@@ -43,7 +40,6 @@ def run(
         spark-operator cluster delete analytics --wait
     """
     limit = parse_duration(timeout) if wait else None
-    access = ClusterAccess(kubeconfig=kubeconfig, context=context, namespace=namespace)
     return run_with_client(access, lambda client: _delete(client, names, limit))
 
 

@@ -15,19 +15,14 @@ from ..base.cluster_client import run_with_client
 from ..base.exit_codes import ExitCode
 from ..base.local_home import find_running_home
 from ..base.web_interfaces import read_started_url
-from ..options.options import ClusterName, Context, Kubeconfig, Namespace
+from ..options.groups import ClusterOptions
+from ..options.options import ClusterName
 from .cluster_list import read_state
 
 _PORT_NAME = "web"
 
 
-def run(
-    name: ClusterName,
-    port: LocalPort = None,
-    context: Context = None,
-    kubeconfig: Kubeconfig = None,
-    namespace: Namespace = None,
-) -> ExitCode:
+def run(access: ClusterOptions, name: ClusterName, port: LocalPort = None) -> ExitCode:
     """Show the web interface of the master of a SparkCluster on a local port, until the SparkCluster is deleted.
 
     The address is printed. Only programs on this machine can connect. The links to workers and applications lead into
@@ -39,11 +34,10 @@ def run(
         # Show the web interface of the master at http://127.0.0.1:8080
         spark-operator cluster forward analytics
     """
-    access = ClusterAccess(kubeconfig=kubeconfig, context=context, namespace=namespace)
-    return run_with_client(access, lambda client: _forward(client, name, port, kubeconfig))
+    return run_with_client(access, lambda client: _forward(client, name, port, access))
 
 
-async def _forward(client: KubeClient, name: str, port: int | None, kubeconfig: str | None) -> ExitCode:
+async def _forward(client: KubeClient, name: str, port: int | None, access: ClusterAccess) -> ExitCode:
     cluster, kind = await find_cluster(client, name)
     reference = ApplicationReference.of(cluster, kind)
     master = build_master_pod_name(name)
@@ -58,7 +52,7 @@ async def _forward(client: KubeClient, name: str, port: int | None, kubeconfig: 
         return master, get_port(pod, _PORT_NAME, MASTER_WEB_PORT)
 
     async def find_address() -> str:
-        is_local = find_running_home(kubeconfig) is not None
+        is_local = find_running_home(access.kubeconfig) is not None
         url = await read_started_url(client, reference.namespace, master, MASTER_UI) if is_local else None
         if url is None:
             raise Unavailable(f"In a local cluster, the log of pod {master} contains the address when the master runs")

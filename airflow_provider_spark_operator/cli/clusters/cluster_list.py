@@ -13,7 +13,6 @@ from ...follow.access.versions import choose_served_version
 from ...follow.watching.cluster_ready import Readiness, count_ready, count_wanted_workers
 from ...kube.client import KubeClient
 from ...kube.collection import ObjectList
-from ...kube.connection import ClusterAccess
 from ...kube.errors import KubeError
 from ...kube.resources import PODS, SPARK_CLUSTERS, STATEFUL_SETS
 from ..base.ages import format_age
@@ -21,7 +20,8 @@ from ..base.cluster_client import run_with_client
 from ..base.errors import print_error, print_note
 from ..base.exit_codes import ExitCode
 from ..base.styles import style_state
-from ..options.options import TABLE, AllNamespaces, Context, Kubeconfig, Namespace, Output, Selector
+from ..options.groups import ClusterOptions
+from ..options.options import TABLE, AllNamespaces, Output, Selector
 from ..output.resource_list import open_list
 from ..output.tables import Column, Table
 
@@ -100,12 +100,10 @@ def _get_cluster(pod: Mapping[str, Any]) -> str | None:
 
 
 def run(
+    access: ClusterOptions,
     selector: Selector = None,
     output: Output = TABLE,
     all_namespaces: AllNamespaces = False,
-    namespace: Namespace = None,
-    context: Context = None,
-    kubeconfig: Kubeconfig = None,
 ) -> ExitCode:
     """List SparkClusters with their state and the number of ready pods.
 
@@ -120,7 +118,6 @@ def run(
         # SparkClusters of a team in all namespaces, with the URLs of their masters
         spark-operator cluster list -A -l team=a -o wide
     """
-    access = ClusterAccess(kubeconfig=kubeconfig, context=context, namespace=namespace)
     return run_with_client(access, lambda client: _list(client, selector, output, all_namespaces=all_namespaces))
 
 

@@ -9,7 +9,6 @@ from ...core.kubernetes.pods import get_object
 from ...follow.access.find import find_cluster
 from ...follow.access.reference import ApplicationReference
 from ...kube.client import KubeClient
-from ...kube.connection import ClusterAccess
 from ...kube.errors import NotFound
 from ...kube.resources import STATEFUL_SETS
 from ..applications.named_applications import format_name
@@ -17,15 +16,14 @@ from ..base.cluster_client import run_with_client
 from ..base.errors import CommandError
 from ..base.exit_codes import ExitCode
 from ..options.declaration import Parameter
-from ..options.options import ClusterName, Context, Kubeconfig, Namespace
+from ..options.groups import ClusterOptions
+from ..options.options import ClusterName
 
 
 def run(
+    access: ClusterOptions,
     name: ClusterName,
     workers: Annotated[int, Parameter("N", "new number of workers in total", at_least=0, at_most=100_000)],
-    context: Context = None,
-    kubeconfig: Kubeconfig = None,
-    namespace: Namespace = None,
 ) -> ExitCode:
     """Change the number of workers of a running SparkCluster.
 
@@ -39,7 +37,6 @@ def run(
         # Run a SparkCluster with five workers
         spark-operator cluster scale analytics 5
     """
-    access = ClusterAccess(kubeconfig=kubeconfig, context=context, namespace=namespace)
     return run_with_client(access, lambda client: _scale(client, name, workers))
 
 

@@ -8,23 +8,17 @@ from ...follow.access.reference import ApplicationReference
 from ...follow.narration.controllers import find_lost_controller
 from ...follow.narration.holds import read_hold
 from ...kube.client import KubeClient
-from ...kube.connection import ClusterAccess
 from ..base.ages import format_age
 from ..base.cluster_client import run_with_client
 from ..base.errors import print_error
 from ..base.exit_codes import ExitCode
-from ..options.options import TEXT, ClusterName, Context, Kubeconfig, Namespace, TextOutput
+from ..options.groups import ClusterOptions
+from ..options.options import TEXT, ClusterName, TextOutput
 from ..output.output import clean_cell, print_resource
 from .cluster_list import read_message, read_state, read_view
 
 
-def run(
-    name: ClusterName,
-    output: TextOutput = TEXT,
-    context: Context = None,
-    kubeconfig: Kubeconfig = None,
-    namespace: Namespace = None,
-) -> ExitCode:
+def run(access: ClusterOptions, name: ClusterName, output: TextOutput = TEXT) -> ExitCode:
     """Show the state of a SparkCluster, its ready pods and the URL of its master.
 
     The command shows why a pod cannot start, what a suspended or queued SparkCluster waits for, and whether its
@@ -35,7 +29,6 @@ def run(
         # The state of a SparkCluster in the current namespace
         spark-operator cluster status analytics
     """
-    access = ClusterAccess(kubeconfig=kubeconfig, context=context, namespace=namespace)
     return run_with_client(
         access, lambda client: _show(client, name) if output == TEXT else _print(client, name, output)
     )

@@ -9,14 +9,14 @@ from typing import Annotated
 
 from ...follow.access.find import list_served_kinds
 from ...kube.client import KubeClient
-from ...kube.connection import ClusterAccess
 from ...kube.errors import KubeError
 from ...kube.resources import ResourceType
 from ..base.cluster_client import run_with_client
 from ..base.errors import print_note
 from ..base.exit_codes import ExitCode
 from ..options.declaration import Parameter
-from ..options.options import Context, Kubeconfig, Namespace, require_text
+from ..options.groups import ClusterOptions
+from ..options.options import require_text
 from .diagnosis.access import check_access, check_namespace, check_optional_kinds, check_verbs, find_subject
 from .diagnosis.controllers import check_controllers
 from .diagnosis.definitions import check_definitions
@@ -34,12 +34,10 @@ class ReportFormat(StrEnum):
 
 
 def run(
+    access: ClusterOptions,
     service_account: Annotated[
         str, Parameter("--service-account NAME", "service account of the drivers", check=require_text)
     ] = DEFAULT_ACCOUNT,
-    context: Context = None,
-    kubeconfig: Kubeconfig = None,
-    namespace: Namespace = None,
     output: Annotated[ReportFormat, Parameter("-o --output table|json", "format of the report")] = ReportFormat.TABLE,
 ) -> ExitCode:
     """Check everything that an application needs in a cluster, and print how to fix what failed.
@@ -62,7 +60,6 @@ def run(
         # Print only the checks that failed, as JSON
         spark-operator doctor -n jobs -o json | jq '.checks[] | select(.status == "failed")'
     """
-    access = ClusterAccess(kubeconfig=kubeconfig, context=context, namespace=namespace)
     return run_with_client(access, lambda client: _diagnose(client, service_account, output))
 
 

@@ -14,14 +14,13 @@ from ...core.models.parse import parse_application
 from ...follow.access.reference import ApplicationReference
 from ...follow.submission.prepare import prepare_document, set_served_version
 from ...kube.client import KubeClient
-from ...kube.connection import ClusterAccess
 from ...kube.errors import NotFound
 from ..base.cluster_client import run_with_client
 from ..base.errors import print_note
 from ..base.exit_codes import ExitCode
 from ..base.streams import paint
 from ..files.documents import describe_source
-from ..options.options import Context, Kubeconfig, Namespace
+from ..options.groups import ClusterOptions
 from ..output.log_records import show_warnings
 from ..output.output import format_yaml
 from ..submission.parameter_options import add_parameter_options, read_parameter_values
@@ -61,9 +60,8 @@ def run(
     ttl: TimeToLive = None,
     keep_driver: KeepDriver = None,
     keep_failed_driver: KeepFailedDriver = USUAL_KEEP_FAILED_DRIVER,
-    context: Context = None,
-    kubeconfig: Kubeconfig = None,
-    namespace: Namespace = None,
+    *,
+    access: ClusterOptions,
     **parameters: Any,
 ) -> ExitCode:
     """Compare an application in the cluster with the one that `submit` would create, as a unified diff.
@@ -99,8 +97,7 @@ def run(
     has_options = any((values, arguments, assignments, api_version, ttl, keep_driver))
     source = describe_source(file)
     title = f"{source} (with options)" if has_options else source
-    access = ClusterAccess(kubeconfig=kubeconfig, context=context, namespace=namespace)
-    return run_with_client(access, lambda client: _compare(client, document, title, namespace))
+    return run_with_client(access, lambda client: _compare(client, document, title, access.namespace))
 
 
 async def _compare(client: KubeClient, document: JsonObject, title: str, namespace: str | None) -> ExitCode:

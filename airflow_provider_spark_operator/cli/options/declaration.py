@@ -139,6 +139,17 @@ class Parameter:
         ]
 
 
+@dataclass(frozen=True)
+class OptionGroup:
+    """Several options that are one parameter of `run`.
+
+    Attributes:
+        build: Builds the value of the parameter. The signature declares the options, as that of `run` does.
+    """
+
+    build: Callable[..., object]
+
+
 def _read_word(text: str, words: type[StrEnum]) -> StrEnum:
     try:
         return words(text)
@@ -147,5 +158,25 @@ def _read_word(text: str, words: type[StrEnum]) -> StrEnum:
 
 
 def build_parameters(run: Callable[..., object]) -> list[click.Parameter]:
-    """Return the parameters of click for the signature of a function, each annotated with a `Parameter`."""
-    return [each.annotation.__metadata__[0].build(each) for each in inspect.signature(run).parameters.values()]
+    """Return the parameters of click for the signature of a function.
+
+    Each parameter of the function is annotated with a `Parameter` or an `OptionGroup`.
+    """
+    parameters: list[click.Parameter] = []
+    for each in inspect.signature(run).parameters.values():
+        declared = each.annotation.__metadata__[0]
+        if isinstance(declared, OptionGroup):
+            parameters += build_parameters(declared.build)
+        else:
+            parameters.append(declared.build(each))
+    return parameters
+
+
+def call_with_groups(run: Callable[..., Any], /, **values: Any) -> Any:
+    """Call a function with the values of the parameters that `build_parameters` returns for it."""
+    for name, parameter in inspect.signature(run).parameters.items():
+        declared = parameter.annotation.__metadata__[0]
+        if isinstance(declared, OptionGroup):
+            options = inspect.signature(declared.build).parameters
+            values[name] = declared.build(**{option: values.pop(option) for option in options})
+    return run(**values)

@@ -6,22 +6,16 @@ How to add a verb, for example `spark-operator events NAME`:
    in the module `cli/applications/events.py`; `cluster scale` is implemented in `cli/clusters/cluster_scale.py`.
 2. Write a function `run` in this module. The command line is built from its signature:
 
-       def run(
-           name: ApplicationName,
-           context: Context = None,
-           kubeconfig: Kubeconfig = None,
-           namespace: Namespace = None,
-           output: Output = TABLE,
-       ) -> ExitCode:
+       def run(access: ClusterOptions, name: ApplicationName, output: Output = TABLE) -> ExitCode:
            '''List the events of an application, the oldest first.
 
            This, the section `Examples:` that follows it, and the summary in the catalogue are the help of the verb.
            '''
-           access = ClusterAccess(kubeconfig=kubeconfig, context=context, namespace=namespace)
            return run_with_client(access, lambda client: _list_events(client, name, output))
 
-   - `cli.options.options` declares the options that several verbs have. Declare an option of one verb next to its
-     `run`. Describe the default in the help of an option only if it is not a constant: constants are shown.
+   - `cli.options.options` and `cli.options.groups` declare the options that several verbs have. Declare an
+     option of one verb next to its `run`. Describe the default in the help of an option only if it is not a constant:
+     constants are shown.
    - `cli.base.cluster_client.run_with_client` opens the client and handles signals. A verb without a cluster returns
      its `ExitCode` directly.
    - Results go through `cli.output.output` or `print`; `cli.base.errors.print_note` prints everything else.

@@ -2,6 +2,7 @@
 
 import inspect
 import sys
+from functools import partial
 from typing import Any
 
 import click
@@ -14,7 +15,7 @@ from ..base.exit_codes import ExitCode
 from ..base.interrupts import raise_on_interrupt
 from ..base.program_name import PROGRAM
 from ..base.usage_errors import suggest
-from ..options.declaration import build_parameters
+from ..options.declaration import build_parameters, call_with_groups
 from . import catalogue, help_page
 from .verb_import import import_verb
 
@@ -131,7 +132,7 @@ def build_verb(verb: catalogue.Verb) -> VerbCommand:
         ) from None
     return VerbCommand(
         verb.name.rpartition(" ")[2],
-        callback=module.run,
+        callback=partial(call_with_groups, module.run),
         params=build_parameters(module.run),
         help=inspect.getdoc(module.run),
     )
