@@ -3,7 +3,7 @@
 Every Airflow command loads this module, so the module uses the standard library only.
 """
 
-from typing import Any, TypedDict
+from typing import Any
 
 DRIVER_LOG_BYTES = 4 * 1024 * 1024
 """Default of `driver_log_bytes`. People read task logs; longer logs belong in the log store of the cluster."""
@@ -43,76 +43,12 @@ _GUIDES = (
     "guides/spark-clusters",
 )
 
-Modules = TypedDict("Modules", {"integration-name": str, "python-modules": list[str]})
-Integration = TypedDict(
-    "Integration",
-    {"integration-name": str, "external-doc-url": str, "logo": str, "how-to-guide": list[str], "tags": list[str]},
-)
 
-
-class FormField(TypedDict):
-    """One field of a connection form, in the format of Airflow's `conn-fields`."""
-
-    label: str
-    description: str
-    schema: dict[str, Any]
-
-
-FormBehaviour = TypedDict(
-    "FormBehaviour", {"hidden-fields": list[str], "placeholders": dict[str, str], "relabeling": dict[str, str]}
-)
-ConnectionType = TypedDict(
-    "ConnectionType",
-    {
-        "connection-type": str,
-        "hook-class-name": str,
-        "hook-name": str,
-        "conn-fields": dict[str, FormField],
-        "ui-field-behaviour": FormBehaviour,
-    },
-)
-
-
-class ConfigOption(TypedDict):
-    """One option of Airflow's configuration, in the format of Airflow's `config.yml`."""
-
-    description: str
-    version_added: str
-    type: str
-    example: str | None
-    default: str
-
-
-class ConfigSection(TypedDict):
-    """A section of Airflow's configuration."""
-
-    description: str
-    options: dict[str, ConfigOption]
-
-
-ProviderInfo = TypedDict(
-    "ProviderInfo",
-    {
-        "package-name": str,
-        "name": str,
-        "description": str,
-        "integrations": list[Integration],
-        "operators": list[Modules],
-        "sensors": list[Modules],
-        "hooks": list[Modules],
-        "connection-types": list[ConnectionType],
-        "triggers": list[Modules],
-        "extra-links": list[str],
-        "task-decorators": list[dict[str, str]],
-        "config": dict[str, ConfigSection],
-    },
-)
-
-
-def get_provider_info() -> ProviderInfo:
+def get_provider_info() -> dict[str, Any]:
     """Return the metadata of the provider, for the entry point `apache_airflow_provider`.
 
-    `package-name` must be the name of the distribution: otherwise Airflow does not start.
+    Airflow checks it with its `provider_info.schema.json`. `package-name` must be the name of the distribution:
+    otherwise Airflow does not start.
     """
     return {
         "package-name": _DISTRIBUTION,
@@ -148,7 +84,7 @@ def get_provider_info() -> ProviderInfo:
     }
 
 
-def build_connection_fields() -> dict[str, FormField]:
+def build_connection_fields() -> dict[str, dict[str, Any]]:
     """Return the fields of the connection form. Each one is an extra of the connection."""
     return {
         "namespace": _build_field("Namespace", "Namespace of applications that do not specify one"),
@@ -176,13 +112,13 @@ def build_connection_fields() -> dict[str, FormField]:
     }
 
 
-def build_form_behaviour() -> FormBehaviour:
+def build_form_behaviour() -> dict[str, Any]:
     """Return which standard fields of connections the form hides."""
     hidden = ["host", "schema", "login", "password", "port", "extra"]
     return {"hidden-fields": hidden, "placeholders": {}, "relabeling": {}}
 
 
-def _build_connection_type(name: str, hook_class: str, hook_name: str) -> ConnectionType:
+def _build_connection_type(name: str, hook_class: str, hook_name: str) -> dict[str, Any]:
     return {
         "connection-type": name,
         "hook-class-name": f"{_PACKAGE}.hooks.spark_application.{hook_class}",
@@ -192,12 +128,12 @@ def _build_connection_type(name: str, hook_class: str, hook_name: str) -> Connec
     }
 
 
-def _build_field(label: str, description: str, kind: str = "string", *, secret: bool = False) -> FormField:
-    schema: dict[str, Any] = {"type": [kind, "null"]}
-    return {"label": label, "description": description, "schema": schema | ({"format": "password"} if secret else {})}
+def _build_field(label: str, description: str, kind: str = "string", *, secret: bool = False) -> dict[str, Any]:
+    schema = {"type": [kind, "null"]} | ({"format": "password"} if secret else {})
+    return {"label": label, "description": description, "schema": schema}
 
 
-def _build_options() -> dict[str, ConfigOption]:
+def _build_options() -> dict[str, dict[str, Any]]:
     fields = (
         "Placeholders: {namespace}, {name}, {uid}, {application_id} and {driver_pod} of the application, {conn_id} of "
         "the task, and the time range {start} and {end}, or {start_ms} and {end_ms}."
@@ -239,7 +175,7 @@ def _build_options() -> dict[str, ConfigOption]:
 
 def _build_option(
     description: str, example: str | None = None, *, default: str = "", kind: str = "string"
-) -> ConfigOption:
+) -> dict[str, Any]:
     return {
         "description": description,
         "version_added": "0.1.0",
@@ -249,5 +185,5 @@ def _build_option(
     }
 
 
-def _build_modules(*names: str) -> Modules:
+def _build_modules(*names: str) -> dict[str, Any]:
     return {"integration-name": _INTEGRATION, "python-modules": [f"{_PACKAGE}.{name}" for name in names]}

@@ -4,7 +4,6 @@ import subprocess
 import sys
 from importlib.metadata import distribution, entry_points
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -24,7 +23,7 @@ def test_package_name_is_the_name_of_the_distribution() -> None:
 
 @pytest.mark.parametrize("part", ["operators", "sensors", "hooks", "triggers"])
 def test_each_listed_module_exists(part: str) -> None:
-    info: dict[str, Any] = {**get_provider_info()}
+    info = get_provider_info()
     integrations = {one["integration-name"] for one in info["integrations"]}
     for modules in info[part]:
         assert modules["integration-name"] in integrations

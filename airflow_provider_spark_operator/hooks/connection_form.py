@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from ..provider import FormField, build_connection_fields
+from ..provider import build_connection_fields
 
 
 def build_widgets() -> dict[str, Any]:
@@ -13,7 +13,7 @@ def build_widgets() -> dict[str, Any]:
     from flask_appbuilder.fieldwidgets import BS3PasswordFieldWidget, BS3TextFieldWidget
     from wtforms import BooleanField, PasswordField, StringField
 
-    def build(field: FormField) -> Any:
+    def build(field: dict[str, Any]) -> Any:
         texts = {"label": field["label"], "description": field["description"]}
         if field["schema"].get("format") == "password":
             return PasswordField(**texts, widget=BS3PasswordFieldWidget())
