@@ -17,7 +17,7 @@ from ..base.exit_codes import ExitCode
 from ..options.declaration import Parameter
 from ..options.groups import ClusterOptions, TaskOptions
 from ..options.options import TABLE, EventOutput, OptionalName
-from ..output.resource_list import open_list
+from ..output.resource_list import ResourceList
 from ..output.tables import Table, build_columns, print_table
 from ..views.event_rows import TITLES, build_event_row, style_type
 from .named_applications import run_with_application
@@ -79,7 +79,7 @@ async def _list(client: KubeClient, name: str, output: str) -> ExitCode:
 
 
 def _print_resources(events: Sequence[JsonObject], output: str) -> None:
-    printer = open_list(output)
+    printer = ResourceList(output)
     printer.print([{**_EVENT, **event} for event in events])
     printer.finish()
 

@@ -20,7 +20,7 @@ from ..options.declaration import Parameter
 from ..options.groups import ClusterOptions, TaskOptions
 from ..options.options import TABLE, AllNamespaces, Output, Selector
 from ..options.state_words import complete_states, require_states
-from ..output.resource_list import ResourceList, open_list
+from ..output.resource_list import ResourceList
 from ..views.application_columns import ApplicationFilter, ApplicationTable, Query
 from ..views.pod_census import PodCensus
 from .list_watch import watch_applications
@@ -138,7 +138,7 @@ async def _list(client: KubeClient, query: Query, order: Order) -> ExitCode:
     refusals, count = list[Forbidden](), 0
     census = PodCensus(client, query.namespace)
     table = ApplicationTable(census, query.namespace, is_wide=query.output == _WIDE)
-    printer = None if query.output in (TABLE, _WIDE) else open_list(query.output)
+    printer = None if query.output in (TABLE, _WIDE) else ResourceList(query.output)
     for kind in await list_served_kinds(client):
         pages, kept = client.list_pages(kind, query.namespace, label_selector=query.selector), list[JsonObject]()
         try:

@@ -22,7 +22,7 @@ from ..base.exit_codes import ExitCode
 from ..base.styles import style_state
 from ..options.groups import ClusterOptions
 from ..options.options import TABLE, AllNamespaces, Output, Selector
-from ..output.resource_list import open_list
+from ..output.resource_list import ResourceList
 from ..output.tables import Column, Table
 
 
@@ -127,7 +127,7 @@ async def _list(client: KubeClient, selector: str | None, output: str, *, all_na
     async with aclosing(client.list_pages(kind, place, label_selector=selector)) as pages:
         if output in (TABLE, "wide"):
             return await _print_rows(client, pages, place, is_wide=output == "wide")
-        printer = open_list(output)
+        printer = ResourceList(output)
         async for page in pages:
             printer.print(page.items)
     printer.finish()

@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
 
 from ...core.kubernetes.json_object import JsonObject
@@ -25,7 +25,7 @@ def print_resource(resource: JsonObject, output: str) -> None:
         output: The value of the option `Output`, except `table` and `wide`.
     """
     if output == "name":
-        print_names([resource])
+        print(format_name(resource))
     elif output == "yaml":
         print(dump(arrange(resource), is_document=True, allow_unicode=is_unicode(sys.stdout)), end="")
     else:
@@ -44,11 +44,7 @@ def open_console() -> "Console":
 
 def print_documents(documents: Sequence[JsonObject], output: DocumentFormat) -> None:
     """Print manifests as YAML documents, or as one JSON List. Both stay valid in every locale."""
-    if output is DocumentFormat.JSON:
-        print(format_documents(documents, output, allow_unicode=is_unicode(sys.stdout)), end="")
-        return
-    for document in documents:
-        print(format_documents([document], output, allow_unicode=is_unicode(sys.stdout)), end="")
+    print(format_documents(documents, output, allow_unicode=is_unicode(sys.stdout)), end="")
 
 
 def format_documents(documents: Sequence[JsonObject], output: DocumentFormat, *, allow_unicode: bool = True) -> str:
@@ -61,8 +57,7 @@ def format_documents(documents: Sequence[JsonObject], output: DocumentFormat, *,
     """
     if output is DocumentFormat.JSON:
         return _format_json({"apiVersion": "v1", "kind": "List", "items": documents}, allow_unicode=allow_unicode)
-    texts = [dump(document, is_document=True, allow_unicode=allow_unicode) for document in documents]
-    return "".join(texts)
+    return "".join(dump(document, is_document=True, allow_unicode=allow_unicode) for document in documents)
 
 
 def arrange(resource: JsonObject) -> JsonObject:
@@ -91,13 +86,7 @@ def format_value(value: JsonObject | list[JsonObject], output: str) -> str:
     return dump(value, allow_unicode=allow_unicode)
 
 
-def print_names(resources: Iterable[JsonObject]) -> None:
-    """Print the kind and the name of each resource."""
-    for resource in resources:
-        print(_name(resource))
-
-
-def _name(resource: JsonObject) -> str:
+def format_name(resource: JsonObject) -> str:
     """Return the name as `kubectl get -o name` prints it: `sparkapplication.spark.apache.org/pi`."""
     group = str(resource["apiVersion"]).rpartition("/")[0]
     kind = str(resource["kind"]).lower()

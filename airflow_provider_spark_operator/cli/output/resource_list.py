@@ -3,75 +3,45 @@
 import sys
 import textwrap
 from collections.abc import Sequence
-from typing import Protocol
 
 from ...core.kubernetes.json_object import JsonObject
-from .output import arrange, format_value, print_names
-
-_LIST = {"apiVersion": "v1", "kind": "List"}
+from .output import arrange, format_name, format_value
 
 
-class ResourceList(Protocol):
+class ResourceList:
     """Prints the items of one List.
 
     Nothing is printed before the first page, so that an error of the first request leaves the output empty.
-    """
-
-    def print(self, resources: Sequence[JsonObject]) -> None:
-        """Print a page, or keep it if the format needs all pages."""
-
-    def finish(self) -> None:
-        """Print the end of the List. Without it, JSON is incomplete and cannot be mistaken for the whole list."""
-
-
-def open_list(output: str) -> ResourceList:
-    """Return the printer of a format.
 
     Args:
         output: The value of the option `Output`, except `table` and `wide`.
     """
-    if output == "json":
-        return _JsonList()
-    if output == "yaml":
-        return _YamlList()
-    return _Names()
 
-
-class _JsonList:
-    def __init__(self) -> None:
+    def __init__(self, output: str) -> None:
+        self._output = output
         self._is_empty = True
 
     def print(self, resources: Sequence[JsonObject]) -> None:
+        """Print a page."""
         for resource in resources:
-            before = '{\n  "apiVersion": "v1",\n  "kind": "List",\n  "items": [\n' if self._is_empty else ",\n"
+            print(self._format_item(resource), end="")
             self._is_empty = False
-            print(before, textwrap.indent(format_value(arrange(resource), "json").rstrip(), "    "), sep="", end="")
         sys.stdout.flush()
 
     def finish(self) -> None:
-        print(format_value({**_LIST, "items": []}, "json") if self._is_empty else "\n  ]\n}\n", end="")
-
-
-class _YamlList:
-    def __init__(self) -> None:
-        self._is_empty = True
-
-    def print(self, resources: Sequence[JsonObject]) -> None:
-        for resource in resources:
-            before = "apiVersion: v1\nkind: List\nitems:\n" if self._is_empty else ""
-            self._is_empty = False
-            print(before, format_value([arrange(resource)], "yaml"), sep="", end="")
-        sys.stdout.flush()
-
-    def finish(self) -> None:
+        """Print the end of the List. Without it, JSON is incomplete and cannot be mistaken for the whole list."""
+        if self._output == "name":
+            return
         if self._is_empty:
-            print(format_value({**_LIST, "items": []}, "yaml"), end="")
+            print(format_value({"apiVersion": "v1", "kind": "List", "items": []}, self._output), end="")
+        elif self._output == "json":
+            print("\n  ]\n}\n", end="")
 
-
-class _Names:
-    def print(self, resources: Sequence[JsonObject]) -> None:
-        print_names(resources)
-        sys.stdout.flush()
-
-    def finish(self) -> None:
-        pass
+    def _format_item(self, resource: JsonObject) -> str:
+        if self._output == "name":
+            return f"{format_name(resource)}\n"
+        if self._output == "yaml":
+            before = "apiVersion: v1\nkind: List\nitems:\n" if self._is_empty else ""
+            return before + format_value([arrange(resource)], "yaml")
+        before = '{\n  "apiVersion": "v1",\n  "kind": "List",\n  "items": [\n' if self._is_empty else ",\n"
+        return before + textwrap.indent(format_value(arrange(resource), "json").rstrip(), "    ")

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import yaml
 
-from airflow_provider_spark_operator.cli.output.resource_list import open_list
+from airflow_provider_spark_operator.cli.output.resource_list import ResourceList
 
 PODS = [
     {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "spec": {"text": "a\nb ü"}}
@@ -15,7 +15,7 @@ PODS = [
 
 
 def print_list(output: str, *pages: list[dict[str, Any]]) -> None:
-    printer = open_list(output)
+    printer = ResourceList(output)
     for page in pages:
         printer.print(page)
     printer.finish()
@@ -39,7 +39,7 @@ def test_names_are_those_of_all_pages(capsys: pytest.CaptureFixture[str]) -> Non
 
 @pytest.mark.parametrize("output", ["json", "yaml", "name"])
 def test_page_is_printed_before_the_next_one_arrives(output: str, capsys: pytest.CaptureFixture[str]) -> None:
-    printer = open_list(output)
+    printer = ResourceList(output)
     printer.print([])
     assert capsys.readouterr().out == ""
     printer.print(PODS[:2])
@@ -51,6 +51,6 @@ def test_page_is_printed_before_the_next_one_arrives(output: str, capsys: pytest
 
 
 def test_json_without_the_last_page_is_not_valid(capsys: pytest.CaptureFixture[str]) -> None:
-    open_list("json").print(PODS)
+    ResourceList("json").print(PODS)
     with pytest.raises(json.JSONDecodeError):
         json.loads(capsys.readouterr().out)
