@@ -6,7 +6,6 @@ from collections.abc import Callable, Coroutine
 from datetime import datetime
 from typing import Any, TypeAlias
 
-from ...core.dialects.dialect import find_dialect
 from ...core.dialects.progress import Phase
 from ...core.kubernetes.json_object import JsonObject
 from ...core.kubernetes.names import LABEL_ROLE, ROLE_EXECUTOR
@@ -69,11 +68,6 @@ def list_clusters(options: Options) -> list[str]:
     return _ask(options, lambda client: _list(client, SPARK_CLUSTERS, client.default_namespace))
 
 
-def list_states(options: Options) -> list[str]:
-    """Return the states of applications of the API groups that the cluster serves."""
-    return _ask(options, _list_states)
-
-
 def list_executors(options: Options) -> list[str]:
     """Return the numbers of the executors whose pods exist, for the application whose name the options contain."""
     return _ask(options, lambda client: _list_executors(client, str(options["name"])))
@@ -107,11 +101,6 @@ async def _list_applications(client: KubeClient, read: Callable[[JsonObject], st
     answers = [_list(client, kind, client.default_namespace, read) for kind in kinds]
     found = await asyncio.gather(*answers, return_exceptions=True)  # one API group may not be permitted
     return list(dict.fromkeys(name for names in found if isinstance(names, list) for name in names))
-
-
-async def _list_states(client: KubeClient) -> list[str]:
-    served = [find_dialect(kind.group) for kind in await list_served_kinds(client)]
-    return [state for dialect in served if dialect is not None for state in dialect.states]
 
 
 async def _list_executors(client: KubeClient, name: str) -> list[str]:

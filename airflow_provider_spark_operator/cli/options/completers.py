@@ -36,7 +36,6 @@ complete_clusters = _complete(lambda names, options: names.list_clusters(options
 complete_dags = _complete(lambda names, options: names.list_tasks(options, "dag_id"))
 complete_tasks = _complete(lambda names, options: names.list_tasks(options, "task_id"))
 complete_runs = _complete(lambda names, options: names.list_tasks(options, "run_id"))
-complete_served_states = _complete(lambda names, options: names.list_states(options))
 _complete_numbers = _complete(lambda names, options: names.list_executors(options))
 
 

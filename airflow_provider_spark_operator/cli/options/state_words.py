@@ -6,7 +6,6 @@ import click
 
 from ...core.dialects.dialect import DIALECTS, list_known_states
 from ..base.usage_errors import suggest
-from .completers import complete_served_states
 from .declaration import Complete
 
 
@@ -25,18 +24,8 @@ def list_state_words(others: Iterable[str] = (), states: Iterable[str] | None = 
 
 
 def complete_states(others: Iterable[str] = (), states: Collection[str] | None = None) -> Complete:
-    """Return a completer of words, with the states of the kinds that the cluster serves. Without an answer, of all.
-
-    Args:
-        others: See `list_state_words`.
-        states: See `list_state_words`.
-    """
-
-    def complete(context: click.Context, _incomplete: str) -> list[str]:
-        known = frozenset(list_known_states() if states is None else states)
-        return list_state_words(others, known.intersection(complete_served_states(context, "")) or known)
-
-    return complete
+    """Return a completer of the words of `list_state_words`, which has the same arguments."""
+    return lambda *_: list_state_words(others, states)
 
 
 def require_states(

@@ -12,9 +12,7 @@ import pytest
 
 from airflow_provider_spark_operator.cli import main
 from airflow_provider_spark_operator.cli.base.exit_codes import ExitCode
-from airflow_provider_spark_operator.cli.options.state_words import list_state_words
 from airflow_provider_spark_operator.cli.program import kubectl_completion
-from airflow_provider_spark_operator.core.dialects.progress import Phase
 from tests.cluster import Cluster, fail, run_on, stay_submitted
 from tests.kube.scripted_api import build_kubeconfig
 
@@ -109,13 +107,6 @@ def test_states_of_all_dialects_are_completed(
     states = complete(capsys, *words, "")
     assert {"RunningHealthy", "COMPLETED", *others} <= set(states)
     assert len({state.lower() for state in states}) == len(states)
-
-
-def test_only_states_of_the_kinds_that_the_cluster_serves_are_completed(
-    scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]
-) -> None:
-    expected = list_state_words([*Phase, "executors="], scripted_cluster.dialect.states)
-    assert complete(capsys, "wait", "pi", "--for", "") == expected
 
 
 def test_only_final_states_are_completed_for_cleanup(capsys: pytest.CaptureFixture[str]) -> None:
