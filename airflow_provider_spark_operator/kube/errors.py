@@ -65,7 +65,8 @@ class KubeError(Exception):
     def __str__(self) -> str:
         action = " ".join(part for part in (self.verb or "complete the request", self.resource, self.name) if part)
         where = "" if self.verb == DISCOVER else f" {self.place}"
-        sentence = f"could not {action}{where}: {_join_lines(self.message) or self.reason}"
+        message = " ".join(self.message.split())
+        sentence = f"could not {action}{where}: {message or self.reason}"
         return f"{sentence}; {self.advice}" if self.advice else sentence
 
 
@@ -246,7 +247,3 @@ def describe_error(error: Exception, seconds: float) -> str:
 
 def _has_final_message(error: KubeError) -> bool:
     return any(message in error.message for message in _FINAL_MESSAGES)
-
-
-def _join_lines(text: str) -> str:
-    return " ".join(text.split())

@@ -10,17 +10,13 @@ from ..options.options import DocumentFormat, DocumentOutput, require_text
 from ..output.output import print_documents
 
 
-def _list_kinds() -> list[str]:
-    return [str(definition["spec"]["names"]["kind"]) for definition in build_custom_resource_definitions()]
-
-
 def run(
     kind: Annotated[
         str | None,
         Parameter(
             "--kind K",
             "print only this kind, for example SparkApplication (default: all)",
-            complete=lambda *_: _list_kinds(),
+            complete=lambda *_: [each["spec"]["names"]["kind"] for each in build_custom_resource_definitions()],
             check=require_text,
         ),
     ] = None,

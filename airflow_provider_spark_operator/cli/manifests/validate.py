@@ -142,7 +142,9 @@ def _check_path(path: str, report: _Report) -> None:
             report.findings.append(_report_unreadable(error))
         if duplicates:
             report.findings += map(_report_unreadable, duplicates)
-            report.findings[before:] = sorted(report.findings[before:], key=_locate)
+            report.findings[before:] = sorted(
+                report.findings[before:], key=lambda finding: (finding.line or 0, finding.column or 0)
+            )
 
 
 def _locate(finding: Finding) -> tuple[int, int]:
@@ -211,11 +213,7 @@ def _print(findings: Sequence[Finding], valid: int | None) -> None:
     for finding in findings:
         print(finding.describe(sys.stdout))
     if valid is not None:
-        print(f"{valid} {_count(valid)} valid")
-
-
-def _count(number: int) -> str:
-    return "resource" if number == 1 else "resources"
+        print(f"{valid} {'resource' if valid == 1 else 'resources'} valid")
 
 
 def _to_json(findings: Sequence[Finding]) -> list[dict[str, object]]:

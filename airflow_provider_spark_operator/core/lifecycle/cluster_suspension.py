@@ -83,7 +83,8 @@ def release_pods(situation: ClusterSituation) -> ClusterDecision | None:
     longest = max(holds, default=_ZERO)
     if longest <= _ZERO:
         return None
-    if elapsed >= _TERMINATION_LIMIT and (names := _list_names(filter(_is_kept, situation.observed.pods))):
+    kept = [pod for pod in situation.observed.pods if _read_deletion_time(pod) is None]
+    if elapsed >= _TERMINATION_LIMIT and (names := _list_names(kept)):
         return situation.wait(_RELEASE_PROBLEMS[situation.state], _describe_kept_pods(names), interval)
     message = f"{len(holds)} pods of the cluster are terminating."
     return situation.wait(reasons.RELEASING, message, min(longest, interval))
@@ -118,11 +119,6 @@ def release_failed(situation: ClusterSituation) -> ClusterDecision:
     message = describe_cluster_failure(cause)
     actions = (DeleteScaling(), DeleteNetwork())
     return situation.move(ClusterState.RESOURCE_RELEASED, reasons.CLUSTER_RELEASED, message, actions)
-
-
-def _is_kept(pod: KubernetesObject) -> bool:
-    """Return whether nothing has requested the deletion of a pod."""
-    return _read_deletion_time(pod) is None
 
 
 def _describe_kept_pods(names: list[str]) -> str:

@@ -132,7 +132,8 @@ class Claims:
         owner, metadata = find_owner(resource), resource["metadata"]
         if owner not in (None, str(self.own)):
             return Standing.SETTLED if is_settled(resource) and not self.settings.take_over else Standing.FOREIGN
-        is_new = owner is None and not resource.get("status") and self._kind.finalizer not in _get_finalizers(metadata)
+        finalizers = metadata.get("finalizers") or ()
+        is_new = owner is None and not resource.get("status") and self._kind.finalizer not in finalizers
         is_confirmed = self._confirmed.get(key_of(resource)) == metadata.get("uid") and owner is not None
         return Standing.CLAIMED if is_new or is_confirmed else Standing.FREE
 
@@ -253,7 +254,3 @@ async def report_claims(counts: Mapping[str, Callable[[], ClaimCounts]]) -> None
 
 def _name(owner: str | None) -> str:
     return "the Apache operator" if owner == APACHE else f"the controller with the Lease {owner}"
-
-
-def _get_finalizers(metadata: Mapping[str, Any]) -> list[str]:
-    return metadata.get("finalizers") or []

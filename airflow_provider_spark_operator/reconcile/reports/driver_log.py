@@ -57,7 +57,7 @@ async def quote_driver_log(
         last, cause = await _read_last_lines(client, driver, container, status.current_state.reason == DRIVER_RESTARTED)
     except (KubeError, TimeoutError) as error:
         # The lines of an interrupted read are not the last lines of the log.
-        context = _build_log_fields(driver["metadata"])
+        context = {"pod": f"{driver['metadata']['namespace']}/{driver['metadata']['name']}"}
         logger.info("could not read the driver's log: %s", str(error) or "timeout", extra=context)
         return decision
     refusal = _find_refusal(status, cause)
@@ -101,7 +101,3 @@ def _find_container(driver: Mapping[str, Any], main: str | None, reason: str | N
     ran = [each.name for each in pods.list_containers(status) if not each.waiting or each.previous is not None]
     spark = find_driver_container(driver, main)
     return spark if spark in ran else next(iter(ran), None)
-
-
-def _build_log_fields(metadata: Mapping[str, Any]) -> dict[str, str]:
-    return {"pod": f"{metadata['namespace']}/{metadata['name']}"}

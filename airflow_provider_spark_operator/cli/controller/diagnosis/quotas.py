@@ -1,7 +1,5 @@
 """Check that the ResourceQuotas of a namespace leave room for an application."""
 
-from collections.abc import Mapping
-
 from ....core.kubernetes.json_object import JsonObject
 from ....core.kubernetes.pods import get_object
 from ....core.kubernetes.quantities import parse_quantity
@@ -35,7 +33,7 @@ def _check_quota(quota: JsonObject) -> Finding:
     hard, used = get_object(status.get("hard")), get_object(status.get("used"))
     limits = {name: limit for name, limit in hard.items() if name in _USED_BY_APPLICATIONS}
     result = ", ".join(f"{name} {used.get(name, 0)} of {limit}" for name, limit in limits.items())
-    exhausted = [name for name in limits if _is_exhausted(name, hard, used)]
+    exhausted = [name for name, limit in limits.items() if parse_quantity(used.get(name)) >= parse_quantity(limit)]
     if not exhausted and "limits.cpu" in limits:
         fix = (
             "Set spark.kubernetes.driver.limit.cores and spark.kubernetes.executor.limit.cores, or create a LimitRange"
@@ -50,7 +48,3 @@ def _check_quota(quota: JsonObject) -> Finding:
     if spec.get("scopes") or spec.get("scopeSelector"):
         return Finding(check, Status.WARNING, f"the quota has no room for more pods: {result}", fix)
     return Finding(check, Status.FAILED, f"no headroom: {result}", fix)
-
-
-def _is_exhausted(name: str, hard: Mapping[str, object], used: Mapping[str, object]) -> bool:
-    return parse_quantity(used.get(name)) >= parse_quantity(hard[name])
