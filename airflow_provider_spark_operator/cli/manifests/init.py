@@ -1,6 +1,7 @@
 """`spark-operator init`: print or write a starter manifest or a starter DAG."""
 
 import json
+import re
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -13,6 +14,13 @@ from ..options.declaration import Parameter
 from ..options.options import require_text
 
 _NAME = "pi"
+_STARTERS: Final = Path(__file__).with_name("starters")
+_API_VERSION: Final = """\
+        # Kubeflow's operator runs the application.
+        api_version="sparkoperator.k8s.io/v1beta2",
+"""
+_PROGRAM: Final = re.compile(r" *# The program\..*?arguments=[^\n]*\n", re.DOTALL)
+"""The program of the starter DAG, and its arguments."""
 
 
 def run(
@@ -81,9 +89,15 @@ def run(
 
 def _build(name: str, *, is_dag: bool, kubeflow: bool) -> str:
     if is_dag:
-        text = KUBEFLOW_DAG if kubeflow else DAG
+        text = _read_starter("dag.py.txt")
+        if kubeflow:
+            text = text.replace("        image=", f"{_API_VERSION}        image=")
         return text.replace("DAG_ID", f"spark_{name.replace('-', '_')}").replace('task_id="pi"', f'task_id="{name}"')
-    return (KUBEFLOW if kubeflow else APACHE).replace("NAME", quote(name))
+    return _read_starter("kubeflow.yaml" if kubeflow else "apache.yaml").replace("NAME", quote(name))
+
+
+def _read_starter(name: str) -> str:
+    return (_STARTERS / name).read_text(encoding="utf-8")
 
 
 def _set_program(dag: str, program: str, folder: Path, *, kubeflow: bool) -> str:
@@ -111,129 +125,6 @@ def _set_program(dag: str, program: str, folder: Path, *, kubeflow: bool) -> str
     return set_program(dag, str(shown), is_shipped=True)
 
 
-APACHE: Final = """\
-# A SparkApplication of spark.apache.org.
-#   spark-operator validate FILE    checks it without a cluster
-#   spark-operator submit FILE      runs it
-#   spark-operator explain sparkapp.spec    explains all fields
-apiVersion: spark.apache.org/v1
-kind: SparkApplication
-metadata:
-  name: NAME
-spec:
-  # The program, a Python script. For a JVM program, set jars and mainClass instead. local:// is a file in the image.
-  pyFiles: local:///opt/spark/examples/src/main/python/pi.py
-  driverArgs: ["10"]
-
-  # The version of Spark in the image.
-  runtimeVersions:
-    sparkVersion: "4.3.0"
-
-  # Properties of Spark. All values are strings.
-  sparkConf:
-    spark.kubernetes.container.image: "spark:4.3.0"
-    # The service account of the driver. It needs the permission to create pods.
-    spark.kubernetes.authenticate.driver.serviceAccountName: "spark"
-    spark.driver.memory: "1g"
-    spark.executor.instances: "2"
-    spark.executor.cores: "1"
-    spark.executor.memory: "1g"
-    # The name in Spark's interface, and the beginning of the names of executors, unless the program sets another one.
-    spark.app.name: NAME
-
-  applicationTolerations:
-    # Never, OnFailure, OnInfrastructureFailure or Always. In Airflow, leave restarts to the retries of the task.
-    restartConfig:
-      restartPolicy: Never
-    # Keep the driver pod of a failed application for 10 minutes, so that its log can be read.
-    resourceRetainPolicy: OnFailure
-    resourceRetainDurationMillis: 600000
-    # Delete the application 7 days after its end.
-    ttlAfterStopMillis: 604800000
-"""
-
-KUBEFLOW: Final = """\
-# A SparkApplication of Kubeflow's operator.
-#   spark-operator validate FILE    checks it without a cluster
-#   spark-operator submit FILE      runs it
-#   spark-operator explain sparkapp.spec --kubeflow    lists all fields
-apiVersion: sparkoperator.k8s.io/v1beta2
-kind: SparkApplication
-metadata:
-  name: NAME
-spec:
-  # Python, Java, Scala or R. For Java and Scala, also set mainClass.
-  type: Python
-  # The program. local:// is a file in the image.
-  mainApplicationFile: local:///opt/spark/examples/src/main/python/pi.py
-  arguments: ["10"]
-  mode: cluster
-
-  image: spark:4.3.0
-  sparkVersion: "4.3.0"
-
-  driver:
-    cores: 1
-    memory: 1g
-    # It needs the permission to create pods.
-    serviceAccount: spark
-  executor:
-    instances: 2
-    cores: 1
-    memory: 1g
-
-  # Never, OnFailure or Always. In Airflow, leave restarts to the retries of the task.
-  restartPolicy:
-    type: Never
-  # Delete the application 7 days after its end.
-  timeToLiveSeconds: 604800
-"""
-
-_EXAMPLE: Final = """\
-        # The program. local:// is a file in the image; a file next to this DAG is shipped: py_file="pi.py".
-        py_file="local:///opt/spark/examples/src/main/python/pi.py",
-        arguments=["10"],
-"""
-
-DAG: Final = f'''\
-"""Run a Spark application each day.
-
-The operator is part of the package airflow-provider-spark-operator. The connection `kubernetes_default` selects the
-cluster.
-"""
-
-from datetime import datetime, timedelta
-
-from airflow.sdk import DAG
-
-from airflow_provider_spark_operator.operators.spark_application import SparkApplicationOperator
-
-with DAG("DAG_ID", schedule="@daily", start_date=datetime(2026, 1, 1), catchup=False) as dag:
-    SparkApplicationOperator(
-        task_id="pi",
-{_EXAMPLE}        image="spark:4.3.0",
-        # It needs the permission to create pods.
-        service_account="spark",
-        executor_instances=2,
-        executor_cores=1,
-        executor_memory="1g",
-        driver_memory="1g",
-        # Wait in the triggerer, without a worker.
-        deferrable=True,
-        # A retry runs a new application.
-        retries=2,
-        retry_delay=timedelta(minutes=5),
-    )
-'''
-
-_API_VERSION: Final = """\
-        # Kubeflow's operator runs the application.
-        api_version="sparkoperator.k8s.io/v1beta2",
-"""
-
-KUBEFLOW_DAG: Final = DAG.replace("        image=", f"{_API_VERSION}        image=")
-
-
 def set_program(dag: str, program: str, *, is_shipped: bool) -> str:
     """Return a starter DAG with another program.
 
@@ -243,4 +134,5 @@ def set_program(dag: str, program: str, *, is_shipped: bool) -> str:
         is_shipped: Whether the operator ships the script to the driver.
     """
     comment = "        # The program: the operator ships this file to the driver.\n" if is_shipped else ""
-    return dag.replace(_EXAMPLE, f"{comment}        py_file={json.dumps(program, ensure_ascii=False)},\n")
+    line = f"        py_file={json.dumps(program, ensure_ascii=False)},\n"
+    return _PROGRAM.sub(lambda _: comment + line, dag)

@@ -8,7 +8,6 @@ from airflow.sdk import DAG
 
 from airflow_provider_spark_operator.cli import main
 from airflow_provider_spark_operator.cli.base.exit_codes import ExitCode
-from airflow_provider_spark_operator.cli.manifests import init
 from airflow_provider_spark_operator.core.convert.document import convert_document
 from airflow_provider_spark_operator.operators.spark_application import SparkApplicationOperator
 
@@ -25,17 +24,22 @@ def test_written_manifest_is_valid_without_warnings(
     assert main(["validate", "--strict", str(file)]) == ExitCode.SUCCESS
 
 
-def test_image_is_that_of_the_tutorial() -> None:
+def print_starter(capsys: pytest.CaptureFixture[str], *options: str) -> str:
+    assert main(["init", *options]) == ExitCode.SUCCESS
+    return capsys.readouterr().out
+
+
+def test_image_is_that_of_the_tutorial(capsys: pytest.CaptureFixture[str]) -> None:
     tutorial = Path(__file__).parents[3] / "docs" / "get-started" / "tutorial.md"
     documented = set(re.findall(r'image="([^"]+)"', tutorial.read_text()))
-    starters = "".join((init.APACHE, init.KUBEFLOW, init.DAG, init.KUBEFLOW_DAG))
+    choices = ((), ("--kubeflow",), ("--dag",), ("--dag", "--kubeflow"))
+    starters = "".join(print_starter(capsys, *options) for options in choices)
     assert set(re.findall(r"""\S*spark:[\d.]+""", starters.replace('"', " "))) == documented
 
 
 def test_printed_manifest_renders(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["init"]) == ExitCode.SUCCESS
     file = tmp_path / "app.yaml"
-    file.write_text(capsys.readouterr().out)
+    file.write_text(print_starter(capsys))
     assert main(["render", str(file)]) == ExitCode.SUCCESS
     captured = capsys.readouterr()
     assert captured.err == ""
@@ -43,12 +47,12 @@ def test_printed_manifest_renders(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert kinds.count("Pod") == 1
 
 
-def test_manifest_of_kubeflow_is_that_of_apache() -> None:
-    (conversion,) = convert_document(yaml.safe_load(init.KUBEFLOW.replace("NAME", "pi")))
+def test_manifest_of_kubeflow_is_that_of_apache(capsys: pytest.CaptureFixture[str]) -> None:
+    (conversion,) = convert_document(yaml.safe_load(print_starter(capsys, "--kubeflow")))
     converted = conversion.document
     assert converted is not None
     conf = converted["spec"]["sparkConf"]
-    expected = yaml.safe_load(init.APACHE.replace("NAME", "pi"))["spec"]
+    expected = yaml.safe_load(print_starter(capsys))["spec"]
     assert {key: conf[key] for key in expected["sparkConf"]} == expected["sparkConf"]
     assert converted["spec"]["pyFiles"] == expected["pyFiles"]
 
