@@ -185,6 +185,6 @@ def test_long_unknown_field_is_reported_with_a_short_path() -> None:
 
 
 def test_kubernetes_fields_match_local_api() -> None:
-    # If this fails: python -m tests.core.validation.kubernetes_types, then ruff format
+    # If this fails: python -m tests.core.validation.kubernetes_types
     assert {name: dict(fields) for name, fields in KUBERNETES_FIELDS.items()} == find_types()
     assert KUBERNETES_VERSION == VERSION
