@@ -5,23 +5,22 @@ import logging
 from collections.abc import Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
+from functools import partial
 
 from ...core.kubernetes.json_object import JsonObject
 from ...core.kubernetes.names import LABEL_APPLICATION_NAME, LABEL_CLUSTER_NAME
 from ...core.kubernetes.ownership import trim_managed_fields
 from ...kube.client import KubeClient
-from ...kube.errors import Forbidden, KubeError, NotFound
+from ...kube.errors import KubeError
 from ...kube.listwatch import Change, Changed, Listed, Removed
-from ...kube.resources import NAMESPACES, PODS, SPARK_APPLICATIONS, SPARK_CLUSTERS
+from ...kube.resources import NAMESPACES, PODS, SPARK_APPLICATIONS, SPARK_CLUSTERS, ResourceType
 from ..objects.cache import ObjectCache, ObjectKey, drop_managed_fields, key_of, trim_pod
 from ..objects.pod_selectors import LastDrivers, build_pod_selector, get_application_key
 from ..objects.scope import EveryNamespace, NamedNamespaces, Scope, SelectedNamespaces
-from .change_stream import stream_changes
+from .change_stream import PAUSE_AFTER_REFUSAL, follow_optional, stream_changes
 from .workload_watch import WorkloadWatch
 
 logger = logging.getLogger(__name__)
-
-_PAUSE_AFTER_REFUSAL = 30.0
 
 
 @dataclass(frozen=True)
@@ -46,6 +45,46 @@ class Caches:
     def list_all(self) -> tuple[ObjectCache, ...]:
         """Return all caches."""
         return (self.applications, self.pods, self.clusters, self.application_workloads, self.cluster_workloads)
+
+
+@dataclass(frozen=True)
+class _KindWatch:
+    """The watch of one kind, which fills a cache.
+
+    Attributes:
+        client: The client of the API.
+        resource: The kind.
+        cache: The cache.
+        notify: Called with the key of every resource that a change concerns.
+        get_key: Returns the key of the resource that an object concerns, if there is one.
+        trim: Removes the parts of an object that nothing reads.
+        selector: Selects objects by their labels. None for all objects.
+    """
+
+    client: KubeClient
+    resource: ResourceType
+    cache: ObjectCache
+    notify: Callable[[ObjectKey], None]
+    get_key: Callable[[JsonObject], ObjectKey | None] = key_of
+    trim: Callable[[JsonObject], object] = trim_managed_fields
+    selector: str | None = None
+
+    async def follow(self, namespace: str | None, required: Sequence[asyncio.Event], known: asyncio.Event) -> None:
+        """Store and report changes until cancelled.
+
+        Args:
+            namespace: The namespace. None for all namespaces.
+            required: Set when the objects are known without which no change can be reported.
+            known: Set after the first list.
+        """
+        changes = stream_changes(self.client, self.resource, namespace, self.trim, self.selector)
+        async with aclosing(changes) as stream:
+            async for change in stream:
+                for event in required:
+                    await event.wait()
+                for key in _store(change, self.cache, namespace, self.get_key):
+                    self.notify(key)
+                known.set()
 
 
 class Informer:
@@ -76,11 +115,12 @@ class Informer:
     ) -> None:
         self._client = client
         self._scope = scope
-        self._operator_name = operator_name
         self._caches = caches
-        self._notify = notify
-        self._notify_cluster = notify_cluster
         self._persistent = persistent
+        self._applications = _KindWatch(client, SPARK_APPLICATIONS, caches.applications, notify)
+        self._clusters = _KindWatch(client, SPARK_CLUSTERS, caches.clusters, notify_cluster)
+        selector = build_pod_selector(operator_name)
+        self._pods = _KindWatch(client, PODS, caches.pods, notify, get_application_key, trim_pod, selector)
         self._workload_watches = _build_workload_watches(client, caches, notify, notify_cluster) if kueue else ()
         self._synced = asyncio.Event()
 
@@ -152,14 +192,14 @@ class Informer:
                     logger.error(
                         "could not watch the namespace: %s; retrying in %g s",
                         refusal,
-                        _PAUSE_AFTER_REFUSAL,
+                        PAUSE_AFTER_REFUSAL,
                         extra={"namespace": namespace},
                     )
             # Before Python 3.13, a task group that fails while its task is cancelled hides the cancellation.
             if (task := asyncio.current_task()) is not None and task.cancelling():
                 raise asyncio.CancelledError
             filled.set()
-            await asyncio.sleep(_PAUSE_AFTER_REFUSAL)
+            await asyncio.sleep(PAUSE_AFTER_REFUSAL)
 
     async def _watch_namespace(self, namespace: str | None, filled: asyncio.Event) -> None:
         """Watch all kinds; resources are reported only when their pods and Workloads are known as well."""
@@ -168,65 +208,14 @@ class Informer:
             workloads_known = [asyncio.Event() for _ in self._workload_watches]
             for watch, known in zip(self._workload_watches, workloads_known, strict=True):
                 group.create_task(watch.run(namespace, known))
-            group.create_task(self._watch_pods(namespace, pods_known))
-            required = [pods_known, *workloads_known]
-            group.create_task(self._watch_applications(namespace, required, applications_known))
-            group.create_task(self._watch_clusters(namespace, workloads_known, clusters_known))
+            group.create_task(self._pods.follow(namespace, (), pods_known))
+            group.create_task(self._applications.follow(namespace, (pods_known, *workloads_known), applications_known))
+            # A user who only runs applications does not need the CRD of clusters or permissions on clusters.
+            follow = partial(self._clusters.follow, namespace, workloads_known, clusters_known)
+            group.create_task(follow_optional(follow, "SparkClusters", namespace, clusters_known))
             await applications_known.wait()
             await clusters_known.wait()
             filled.set()
-
-    async def _watch_applications(
-        self, namespace: str | None, required: Sequence[asyncio.Event], known: asyncio.Event
-    ) -> None:
-        changes = stream_changes(self._client, SPARK_APPLICATIONS, namespace, trim_managed_fields)
-        async with aclosing(changes) as stream:
-            async for change in stream:
-                await _wait_for_all(required)
-                for key in _store(change, self._caches.applications, namespace, key_of):
-                    self._notify(key)
-                known.set()
-
-    async def _watch_clusters(
-        self, namespace: str | None, required: Sequence[asyncio.Event], known: asyncio.Event
-    ) -> None:
-        # A user who only runs applications does not need the CRD of clusters or permissions on clusters.
-        while True:
-            try:
-                await self._follow_clusters(namespace, required, known)
-            except KubeError as error:
-                is_refusal = isinstance(error, NotFound | Forbidden)
-                if not (is_refusal or known.is_set()):
-                    raise
-                # A rejection is logged once. Any other error of a later list may be temporary.
-                level = logging.DEBUG if is_refusal and known.is_set() else logging.WARNING
-                logger.log(level, "could not watch SparkClusters: %s", error, extra={"namespace": namespace})
-            known.set()
-            await asyncio.sleep(_PAUSE_AFTER_REFUSAL)
-
-    async def _follow_clusters(
-        self, namespace: str | None, required: Sequence[asyncio.Event], known: asyncio.Event
-    ) -> None:
-        changes = stream_changes(self._client, SPARK_CLUSTERS, namespace, trim_managed_fields)
-        async with aclosing(changes) as stream:
-            async for change in stream:
-                await _wait_for_all(required)
-                for key in _store(change, self._caches.clusters, namespace, key_of):
-                    self._notify_cluster(key)
-                known.set()
-
-    async def _watch_pods(self, namespace: str | None, pods_known: asyncio.Event) -> None:
-        selector = build_pod_selector(self._operator_name)
-        async with aclosing(stream_changes(self._client, PODS, namespace, trim_pod, selector)) as stream:
-            async for change in stream:
-                for key in _store(change, self._caches.pods, namespace, get_application_key):
-                    self._notify(key)
-                pods_known.set()
-
-
-async def _wait_for_all(events: Sequence[asyncio.Event]) -> None:
-    for event in events:
-        await event.wait()
 
 
 def _build_workload_watches(

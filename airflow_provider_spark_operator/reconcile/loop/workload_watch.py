@@ -1,23 +1,20 @@
 """The watch of the Workloads of one kind of resource."""
 
 import asyncio
-import logging
 from collections.abc import Callable, Iterator
 from contextlib import aclosing
+from functools import partial
 from typing import Final, NamedTuple
 
 from ...core.kubernetes.json_object import JsonObject
 from ...core.kueue import state
 from ...kube.client import KubeClient
-from ...kube.errors import Forbidden, KubeError, NotFound, ServerError
+from ...kube.errors import Forbidden, NotFound, ServerError
 from ...kube.listwatch import Change, Changed, Listed, Removed
 from ...kube.resources import WORKLOADS
 from ..objects.cache import ObjectCache, ObjectKey, drop_managed_fields, key_of
-from .change_stream import stream_changes
+from .change_stream import follow_optional, stream_changes
 
-logger = logging.getLogger(__name__)
-
-_PAUSE_AFTER_FAILURE = 30.0
 # The definitions or the permission are missing, or the conversion webhook of Kueue does not work.
 _FAILURES_OF_KUEUE = (NotFound, Forbidden, ServerError)
 
@@ -67,18 +64,8 @@ class WorkloadWatch:
         Raises:
             KubeError: The API did not answer the first list, or did not accept the credentials.
         """
-        while True:
-            try:
-                await self._follow(namespace, known)
-            except KubeError as error:
-                if not (isinstance(error, _FAILURES_OF_KUEUE) or known.is_set()):
-                    raise
-                # A rejection is logged once.
-                is_refusal = isinstance(error, NotFound | Forbidden)
-                level = logging.DEBUG if is_refusal and known.is_set() else logging.WARNING
-                logger.log(level, "could not watch Workloads of Kueue: %s", error, extra={"namespace": namespace})
-            known.set()
-            await asyncio.sleep(_PAUSE_AFTER_FAILURE)
+        follow = partial(self._follow, namespace, known)
+        await follow_optional(follow, "Workloads of Kueue", namespace, known, _FAILURES_OF_KUEUE)
 
     async def _follow(self, namespace: str | None, known: asyncio.Event) -> None:
         changes = stream_changes(self._client, WORKLOADS, namespace, drop_managed_fields, self._label)

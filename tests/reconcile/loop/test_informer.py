@@ -25,7 +25,7 @@ from airflow_provider_spark_operator.kube.resources import (
     WORKLOADS,
     ResourceType,
 )
-from airflow_provider_spark_operator.reconcile.loop import informer, workload_watch
+from airflow_provider_spark_operator.reconcile.loop import change_stream
 from airflow_provider_spark_operator.reconcile.loop.informer import Caches, Informer
 from airflow_provider_spark_operator.reconcile.objects.cache import ObjectKey
 from airflow_provider_spark_operator.reconcile.objects.scope import NamedNamespaces
@@ -86,7 +86,7 @@ async def wait_for_first_cluster(client: ScriptedLists, *, kueue: bool = False) 
 async def test_failed_list_of_clusters_after_the_start_is_retried(
     refusal: KubeError, hiccup: KubeError, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(informer, "_PAUSE_AFTER_REFUSAL", 0.01)
+    monkeypatch.setattr(change_stream, "PAUSE_AFTER_REFUSAL", 0.01)
     client = ScriptedLists(SPARK_CLUSTERS, [refusal, hiccup, refusal, hiccup])
     assert await wait_for_first_cluster(client) == ObjectKey(NAMESPACE, "cl")
 
@@ -117,7 +117,7 @@ async def test_failed_first_list_of_workloads_does_not_delay_other_resources(fai
 
 
 async def test_first_list_of_workloads_is_retried_after_a_server_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(workload_watch, "_PAUSE_AFTER_FAILURE", 0.01)
+    monkeypatch.setattr(change_stream, "PAUSE_AFTER_REFUSAL", 0.01)
     client = ScriptedLists(WORKLOADS, [build_error(ServerError, 500)] * 4)
     scope, caches = NamedNamespaces((NAMESPACE,)), Caches.empty()
     watches = Informer(client, scope, "spark", caches, lambda _: None, lambda _: None, kueue=True)  # type: ignore[arg-type]
