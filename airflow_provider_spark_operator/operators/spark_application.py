@@ -109,6 +109,14 @@ class SparkApplicationOperator(BaseOperator):
         executor_instances: Number of executors. Overrides spark.executor.instances. The default is 2, or 1
             with Kubeflow's operator. 0 is valid only with `dynamic_allocation` (or spark.dynamicAllocation.enabled in
             `conf`).
+        executors_on_spot: Run the executors on spot nodes, and the driver on other nodes. Lost executors are
+            decommissioned: they migrate their data. `aks`, `eks`, `gke` or `karpenter` names the label of the spot
+            nodes. Any other label is an object, for example {"example.com/spot": "true"}.
+        executor_recovery: True lets each executor run one task at a time, so that the task has all the memory. False
+            prevents that. By default, Spark does so after an executor ran out of memory. Requires Spark 4.2.
+        executor_resize: How often Spark compares the memory that executors use with their limit, in seconds or as a
+            timedelta. Above 90 % it raises the limit of the pod by 10 %, without a restart. Requires Spark 4.2,
+            metrics-server, and permissions of the driver. By default, Spark does not raise it.
         cluster: Name of a SparkCluster, or "<namespace>/<name>". Its workers run the executors, so that no executor
             pods are created.
         labels: Labels of the application, the driver pod and the executor pods, for example {"team": "sales"}. They are
@@ -263,6 +271,9 @@ class SparkApplicationOperator(BaseOperator):
     executor_memory: str | None = None
     executor_instances: int | str | None = None
     dynamic_allocation: DynamicAllocation | Mapping[str, object] | bool | str | None = None
+    executors_on_spot: Mapping[str, object] | str | None = None
+    executor_recovery: bool | str | None = None
+    executor_resize: timedelta | float | str | None = None
     cluster: str | None = None
     conf: Mapping[str, object] | None = None
     event_log_dir: str | None = None
@@ -336,6 +347,9 @@ class SparkApplicationOperator(BaseOperator):
         executor_cores: int | str | None = None,
         executor_memory: str | None = None,
         executor_instances: int | str | None = None,
+        executors_on_spot: Mapping[str, object] | str | None = None,
+        executor_recovery: bool | str | None = None,
+        executor_resize: timedelta | float | str | None = None,
         cluster: str | None = None,
         labels: Mapping[str, object] | None = None,
         annotations: Mapping[str, object] | None = None,

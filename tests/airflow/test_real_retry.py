@@ -88,7 +88,7 @@ async def test_wait_for_capacity_uses_no_retry(cluster: Cluster, tmp_path: Path)
     cluster.script = play
     async with run_real_dag(cluster, tmp_path, CAPACITY_DAG_FILE) as run:
         ended = await run.wait_for_end()
-        log = run.log("application").read_text()
+        log = "".join(each.read_text() for each in run.log("application").parent.iterdir())
     assert ended == {"application": "success", "worker": "success", "full": "failed"}
     assert submitted["application"] == submitted["worker"] == 3
     assert log.count("the cluster has no room for the application; it is submitted again in ") == 2

@@ -133,6 +133,8 @@ def _build_reader(name: str) -> Callable[[JsonObject], str]:
         is_time = name.lower().endswith("seconds")
         shown = format_duration(timedelta(seconds=value)) if is_time else format_amount(value)
         unit = f" {row['currency'] or ''}" if name == "cost" else ""
+        if unit and row.get("spotCost") and value:
+            unit += f" ({row['spotCost'] / value:.0%} spot)"
         return format_incomplete(f"{shown}{unit}", is_incomplete=name in row["incomplete"])
 
     return read

@@ -32,6 +32,7 @@ from ..parameters.pod_settings import (
     merge_packages,
     read_template,
     remove_replaced_properties,
+    write_executors,
 )
 from ..parameters.pod_template import extend_template, merge_templates
 from ..spark.spark_conf import DYNAMIC_ALLOCATION_KEY, SHUFFLE_TRACKING_KEY, TEMPLATE_CONTAINER_KEYS
@@ -87,7 +88,7 @@ def write_pods(spec: JsonObject, conf: Mapping[str, str], parameters: Parameters
     Raises:
         InvalidResource: A part of a template is not an object or list, or a template would replace one in a file.
     """
-    spec, written = dict(spec), dict(conf)
+    spec, written = dict(spec), write_executors(conf, parameters)
     for role in ROLES:
         settings = build_pod_settings(parameters, role)
         written = {**remove_replaced_properties(written, settings, role), **settings.properties}
@@ -206,7 +207,7 @@ def _write_template(
     holder = copy_object(spec, field, f"spec.{field}")
     key = _TEMPLATE_KEYS[role]
     if holder.get("podTemplateSpec") is None and not given and key in conf:
-        names = "tolerations, priority_class, config_maps, or volumes with `source`"
+        names = "tolerations, priority_class, executors_on_spot, config_maps, or volumes with `source`"
         advice = f"Pass the content of the file as {role}_template, and remove this property"
         message = f"cannot be combined with {names}. {advice}"
         raise InvalidResource([Problem(key, message)])

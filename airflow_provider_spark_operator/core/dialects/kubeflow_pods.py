@@ -29,6 +29,7 @@ from ..parameters.pod_settings import (
     merge_packages,
     read_template,
     remove_replaced_properties,
+    write_executors,
 )
 from ..parameters.pod_template import extend_template, merge_templates
 from ..spark.spark_conf import DYNAMIC_ALLOCATION_KEY
@@ -95,7 +96,7 @@ def write_pods(spec: JsonObject, conf: Mapping[str, str], parameters: Parameters
     Raises:
         InvalidResource: A part of the spec that must be extended is not an object or list.
     """
-    written = dict(conf)
+    written = write_executors(conf, parameters)
     for role in ROLES:
         settings = build_pod_settings(parameters, role)
         written = {**remove_replaced_properties(written, settings, role), **settings.properties}

@@ -15,6 +15,7 @@ from ..kubernetes.identity import CLUSTER_IDENTITY, find_name_problem
 from ..kubernetes.json_object import is_integer
 from ..kubernetes.names import LABEL_TASK, RESERVED_LABELS
 from ..kubernetes.problems import Problem
+from ..spark.spot import SPOT_LABELS
 from . import parameter_types as types
 from .arguments import FILE_EXTENSIONS, advise_suffix
 from .pending import Pending, is_pending
@@ -176,6 +177,7 @@ def _check_template_file(path: str, value: object) -> list[Problem]:
 
 
 _ANY: Final = instance_of(object, "must be a value")
+FLAG: Final = satisfies(_is_flag, "must be True or False")
 _OBJECT: Final = instance_of(OBJECT, "must be an object")
 _SCALARS: Final = (str, int, float)
 _TEXTS: Final = and_(_OBJECT, each_value(instance_of(_SCALARS, "must be a string")))
@@ -209,7 +211,7 @@ _VOLUME: Final[Mapping[str, Check]] = {
     "size": matches(r"[1-9][0-9]*(\.[0-9]+)?(Ki|Mi|Gi|Ti|Pi|Ei|k|M|G|T|P|E)", "must be a size, such as 50Gi"),
     "storage_class": _NAME,
     "source": _SOURCE,
-    "read_only": satisfies(_is_flag, "must be True or False"),
+    "read_only": FLAG,
     "sub_path": matches(r"(?s)(?!/)(?!(.*/)?\.\.(/|\Z)).+", "must be a relative path without '..', such as data/2026"),
 }
 _TOLERATION: Final[Mapping[str, Check]] = {
@@ -239,6 +241,7 @@ def is_python_package(text: str) -> bool:
     return re.fullmatch(r"\w[\w.-]*(\[[\w.,-]*\])?([=<>!~]=?[^:/]*)?", text.strip()) is not None
 
 
+DURATION: Final = _DURATION
 STRING: Final = satisfies(_is_text, "must be a string")
 NON_EMPTY: Final = matches(r"(?s).*\S.*", "must be a string")
 MEMORY: Final = _check_memory
@@ -268,6 +271,12 @@ ANNOTATIONS: Final = and_(
 _LABEL_VALUE: Final = satisfies(_is_label_value, "must be a label value", f": {names.LABEL_RULE}")
 SELECTOR: Final = and_(ANNOTATIONS, each_value(_LABEL_VALUE))
 LABELS: Final = and_(SELECTOR, each_key(lambda key: not _is_reserved(key), "is reserved: choose another label"))
+SPOT_CLOUDS: Final = tuple(SPOT_LABELS)
+SPOT: Final = choose(
+    _is_text,
+    one_of(*SPOT_CLOUDS),
+    and_(SELECTOR, follows(lambda value: None if len(value) == 1 else "must be one label, such as {'spot': 'true'}")),
+)
 ENVIRONMENT: Final = and_(_TEXTS, each_key(lambda key: is_pending(key) or _is_variable(key), _VARIABLE_RULE))
 SECRETS: Final = each_group(types.Secret, {"name": _NAME, "env": _VARIABLES, **_MOUNT}, _find_secret_problem)
 CONFIG_MAPS: Final = each_group(types.ConfigMap, {"name": _NAME, **_MOUNT})

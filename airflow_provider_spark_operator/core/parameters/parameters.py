@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from posixpath import normpath
 from typing import Any, Final, TypeAlias
 
@@ -116,6 +117,24 @@ class Parameters:
         Panel.RESOURCES,
         "KEY=N,…",
         "let Spark choose the number of executors: true, false, or any of min=N, max=N and initial=N",
+    )
+    executors_on_spot: Mapping[str, object] | str | None = declare(
+        checks.SPOT,
+        Form.GROUP,
+        Panel.RESOURCES,
+        "CLOUD",
+        "run the executors on spot nodes, and the driver on others: aks, eks, gke, karpenter, or {label: value}",
+        words=checks.SPOT_CLOUDS,
+    )
+    executor_recovery: bool | str | None = declare(
+        checks.FLAG,
+        Form.TEXT,
+        Panel.RESOURCES,
+        "true|false",
+        "let each executor run one task at a time: true; never: false (by default, Spark decides)",
+    )
+    executor_resize: timedelta | float | str | None = declare(
+        checks.DURATION, Form.GROUP, Panel.RESOURCES, "SECONDS", "how often Spark raises the memory of busy executors"
     )
     cluster: str | None = declare(
         checks.CLUSTER, Form.TEXT, Panel.RESOURCES, "[NS/]NAME", "SparkCluster whose workers run the executors"
@@ -234,6 +253,7 @@ class Parameters:
         if not found and not given.keys().isdisjoint(("secrets", "config_maps", "volumes")):
             found += self._find_conflicts()
         found += filter(None, (self._find_script_problem(), self._find_limit_problem(), self._find_queue_problem()))
+        found += filter(None, (self._find_executor_problem(),))
         if alone and self.py_file is None and self.py_files is None and self.main_class is None:
             found.append(Problem("", "no program is given: set application, py_file, or main_class with jars"))
         elif alone and not found:
@@ -308,6 +328,18 @@ class Parameters:
         if scheduler.get("name") != YUNIKORN or scheduler.get("queue") is None or "queue" not in labels:
             return None
         return Problem("labels", "the label `queue` is also set by the parameter `scheduler`: set only one of the two")
+
+    def _find_executor_problem(self) -> Problem | None:
+        """Return the problem with executors that the cluster or the version of Spark does not support."""
+        if self.executors_on_spot is not None and self.cluster is not None:
+            return Problem("executors_on_spot", "cannot be set together with cluster, whose workers run the executors")
+        given = [name for name in ("executor_recovery", "executor_resize") if getattr(self, name) is not None]
+        tag = find_version_in_tag(self.image) if isinstance(self.image, str) else None
+        version = next((each for each in (self.spark_version, tag) if isinstance(each, str)), "")
+        numbers = [int(each) for each in version.split(".")[:2] if each.isdecimal()]
+        return (
+            Problem(given[0], f"requires Spark 4.2, not {version}") if given and numbers and numbers < [4, 2] else None
+        )
 
     def _find_exclusion_problem(self) -> Problem | None:
         """Return the problem with dependencies to leave out if there are no packages."""

@@ -9,7 +9,18 @@ from ..kubernetes.json_object import JsonObject
 from ..kubernetes.kubernetes_names import is_namespace
 from ..kubernetes.names import DRIVER_CONTAINER, EXECUTOR_CONTAINER, ROLE_DRIVER, ROLE_EXECUTOR
 from ..kubernetes.problems import InvalidResource, Problem
-from .parameter_types import ConfigMap, Scheduler, Secret, Volume, build_value, build_values, is_in, read_flag
+from ..spark.spot import build_spot_pod, find_spot_label
+from .parameter_types import (
+    ConfigMap,
+    Scheduler,
+    Secret,
+    Volume,
+    build_value,
+    build_values,
+    is_in,
+    read_flag,
+    read_seconds,
+)
 from .parameters import Parameters, split_list
 
 DRIVER: Final = ROLE_DRIVER
@@ -17,6 +28,10 @@ EXECUTOR: Final = ROLE_EXECUTOR
 ROLES: Final = (DRIVER, EXECUTOR)
 CONTAINERS: Final = {DRIVER: DRIVER_CONTAINER, EXECUTOR: EXECUTOR_CONTAINER}
 _ENVIRONMENT: Final = {DRIVER: "spark.kubernetes.driverEnv.", EXECUTOR: "spark.executorEnv."}
+_RECOVERY: Final = "spark.kubernetes.allocation.recoveryMode.enabled"
+_RESIZE_PLUGIN: Final = "org.apache.spark.scheduler.cluster.k8s.ExecutorResizePlugin"
+# By default, a decommissioned executor then migrates its shuffle data and its cached blocks.
+_DECOMMISSION: Final = ("spark.decommission.enabled", "spark.storage.decommission.enabled")
 _CONFIG_MAP_VOLUME: Final = "config-map-"
 
 
@@ -80,7 +95,7 @@ def build_pod_settings(parameters: Parameters, role: str) -> PodSettings:
         secrets=frozenset(secret.name for secret in secrets if secret.path),
         config_maps=frozenset(one.name for one in config_maps),
         volumes=frozenset(volume.name for volume in volumes),
-        pod=_build_pod(parameters) | ({"volumes": sources} if sources else {}),
+        pod=_build_pod(parameters, role) | ({"volumes": sources} if sources else {}),
         container={"volumeMounts": mounts} if mounts else {},
     )
 
@@ -113,10 +128,31 @@ def remove_replaced_properties(conf: Mapping[str, str], settings: PodSettings, r
     return {key: value for key, value in conf.items() if not is_replaced(key)}
 
 
-def _build_pod(parameters: Parameters) -> dict[str, Any]:
-    pod: dict[str, Any] = {}
+def write_executors(conf: Mapping[str, str], parameters: Parameters) -> dict[str, str]:
+    """Return the Spark properties of an application with those of executors that adapt, or that run on spot nodes.
+
+    Args:
+        conf: The Spark properties; they stay unchanged.
+        parameters: Valid parameters.
+    """
+    written = dict(conf)
+    if parameters.executor_recovery is not None:
+        written[_RECOVERY] = format_value(read_flag(parameters.executor_recovery))
+    if (seconds := read_seconds(parameters.executor_resize)) is not None:
+        written["spark.plugins"] = ",".join(merge_names(conf.get("spark.plugins"), [_RESIZE_PLUGIN]))
+        written["spark.kubernetes.executor.resizeInterval"] = f"{round(seconds)}s"
+    if (label := find_spot_label(parameters.executors_on_spot)) is not None:
+        written[f"spark.kubernetes.executor.node.selector.{label[0]}"] = label[1]
+        for key in _DECOMMISSION:
+            written.setdefault(key, "true")
+    return written
+
+
+def _build_pod(parameters: Parameters, role: str) -> dict[str, Any]:
+    label = find_spot_label(parameters.executors_on_spot)
+    pod = build_spot_pod(label, is_driver=role == DRIVER) if label else {}
     if parameters.tolerations:
-        pod["tolerations"] = [dict(one) for one in parameters.tolerations]
+        pod["tolerations"] = [*pod.get("tolerations", ()), *map(dict, parameters.tolerations)]
     if parameters.priority_class is not None:
         pod["priorityClassName"] = parameters.priority_class.strip()
     return pod

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from ..kubernetes.json_object import JsonObject, copy_list, copy_object
+from ..kubernetes.pods import get_object, list_objects
 
 # Lists whose entries are objects with parts of their own. The entries of other lists are replaced as a whole.
 _CONTAINERS: Final = frozenset({"containers", "initContainers"})
@@ -53,13 +54,28 @@ def extend_template(
     Raises:
         InvalidResource: A part of the template that must be extended is not an object or list.
     """
-    spec = merge_templates(copy_object(template, "spec", f"{path}.spec"), pod)
+    own_spec = copy_object(template, "spec", f"{path}.spec")
+    spec = merge_templates(own_spec, pod)
+    if "affinity" in pod:
+        spec["affinity"] = _require_both(get_object(own_spec.get("affinity")), pod["affinity"])
     containers = copy_list(spec, "containers", f"{path}.spec.containers") or [{"name": container_name}]
     names = [one.get("name") if isinstance(one, Mapping) else None for one in containers]
     position = names.index(container_name) if container_name in names else 0
     own = copy_object({"container": containers[position]}, "container", f"{path}.spec.containers[{position}]")
     containers[position] = merge_templates(own, container)
     return {**template, "spec": spec | {"containers": containers}}
+
+
+def _require_both(base: Mapping[str, Any], top: Mapping[str, Any]) -> JsonObject:
+    """Return an affinity with the requirement of `top` in each alternative of the node affinity of `base`."""
+    kind, terms = "requiredDuringSchedulingIgnoredDuringExecution", "nodeSelectorTerms"
+    own = get_object(base.get("nodeAffinity"))
+    added = top["nodeAffinity"][kind][terms][0]["matchExpressions"]
+    alternatives = list_objects(get_object(own.get(kind)).get(terms)) or [{}]
+    required = [
+        {**each, "matchExpressions": [*list_objects(each.get("matchExpressions")), *added]} for each in alternatives
+    ]
+    return {**base, "nodeAffinity": {**own, kind: {terms: required}}}
 
 
 def _merge_lists(base: Sequence[Any], top: Sequence[Any], *, deep: bool) -> list[Any]:

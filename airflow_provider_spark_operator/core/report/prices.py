@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Final
 
+from ..spark.spot import SPOT_LABELS
 from .pod_spans import PodSpan
 
 _MAX_PRICES: Final = 200
@@ -15,6 +16,7 @@ _LARGEST: Final = 10**9
 _CURRENCY: Final = re.compile(r"\S{1,8}")
 _AMOUNTS: Final = ("coreHour", "gibHour")
 _CONDITIONS: Final = ("nodeSelector", "node")
+_SPOT: Final = "spot"
 
 
 class InvalidPrices(ValueError):
@@ -30,12 +32,14 @@ class Price:
         gib_hour: Price of one GiB of memory for one hour.
         selector: Labels that the pod must require of its node, in its `nodeSelector`.
         node: Pattern for the name of the node. None if any node matches.
+        is_spot: Whether it is the price of spot nodes.
     """
 
     core_hour: Decimal
     gib_hour: Decimal
     selector: frozenset[tuple[str, str]] = frozenset()
     node: re.Pattern[str] | None = None
+    is_spot: bool = False
 
     def matches(self, span: PodSpan, *, if_unknown: bool) -> bool:
         """Return whether a pod has this price; `if_unknown` decides conditions on what is not known about the pod."""
@@ -88,13 +92,17 @@ def parse_prices(text: str) -> PriceTable:
 def _parse(path: str, entry: object) -> Price:
     if not isinstance(entry, dict):
         raise InvalidPrices(f"{path}: must be an object")
-    if unknown := sorted(set(entry) - {*_AMOUNTS, *_CONDITIONS}):
+    if unknown := sorted(set(entry) - {*_AMOUNTS, *_CONDITIONS, _SPOT}):
         raise InvalidPrices(f"{path}.{unknown[0]}: is not a member of a price")
     cores, memory = (_parse_amount(f"{path}.{name}", entry.get(name)) for name in _AMOUNTS)
     selector = entry.get("nodeSelector", {})
     if not isinstance(selector, Mapping) or not all(isinstance(value, str) for value in selector.values()):
         raise InvalidPrices(f"{path}.nodeSelector: must be an object of texts")
-    return Price(cores, memory, frozenset(selector.items()), _parse_pattern(f"{path}.node", entry.get("node")))
+    is_spot = entry.get(_SPOT, any(label in SPOT_LABELS.values() for label in selector.items()))
+    if not isinstance(is_spot, bool):
+        raise InvalidPrices(f"{path}.{_SPOT}: must be true or false")
+    node = _parse_pattern(f"{path}.node", entry.get("node"))
+    return Price(cores, memory, frozenset(selector.items()), node, is_spot)
 
 
 def _parse_amount(path: str, value: object) -> Decimal:

@@ -15,11 +15,13 @@ from .timeline_rows import Tone
 
 _PLACES: Final = {ROLE_DRIVER: 2, ROLE_EXECUTOR: 4}  # of the amounts of a role in `NUMBERS`
 _AMOUNTS: Final = ("coreHours", "gibHours")
+_SPOT_COST: Final = "spotCost"  # a part of the cost, as incomplete as the cost
 NUMBERS: Final = (
     "seconds",
     "waitingSeconds",
     *(f"{role}{amount[0].upper()}{amount[1:]}" for role in _PLACES for amount in _AMOUNTS),
     "cost",
+    _SPOT_COST,
 )
 """The members of a row that are summed."""
 # The members that are too small, or unknown, because of a gap in the record.
@@ -52,7 +54,7 @@ def build_row(record: Mapping[str, object]) -> JsonObject:
     requested, cost = pods.get_object(totals.get("requested")), pods.get_object(totals.get("cost"))
     usages = [pods.get_object(requested.get(role)) for role in _PLACES]
     amounts = [usage.get(amount) for usage in usages for amount in _AMOUNTS]
-    numbers = [totals.get("seconds"), totals.get("waitingSeconds"), *amounts, cost.get("amount")]
+    numbers = [totals.get("seconds"), totals.get("waitingSeconds"), *amounts, *map(cost.get, ("amount", "spot"))]
     texts = {
         "namespace": application.get("namespace"),
         "application": application.get("name"),
@@ -81,7 +83,7 @@ def _is_running(record: Mapping[str, object]) -> bool:
 
 
 def _order(names: Container[str]) -> list[str]:
-    return [name for name in NUMBERS if name in names]
+    return [name for name in NUMBERS if name in names and name != _SPOT_COST]
 
 
 def build_recorded_rows(value: object, dag: str, task: str) -> list[JsonObject]:
@@ -147,7 +149,7 @@ def sum_up(rows: Iterable[JsonObject]) -> JsonObject:
                 runs = gaps.get(gap["what"], {}).get("runs", 0) + gap.get("runs", 1)
                 gaps[gap["what"]] = {**gap, "runs": runs}
     if len(currencies) > 1:
-        numbers.pop("cost", None)
+        numbers = {name: number for name, number in numbers.items() if not name.lower().endswith("cost")}
     return {
         **counts,
         **{name: round(numbers[name], 6) if name in numbers else None for name in NUMBERS},

@@ -253,6 +253,8 @@ def _build_cost(roles: Iterable[str], totals: Totals, prices: PriceTable) -> Jso
     if not costs:
         return None
     amounts = {role: round_amount(cost) for role, cost in costs.items()}
+    if any(price.is_spot for price in prices.prices):
+        amounts["spot"] = round_amount(sum((known[role].spot_cost for role in costs), Decimal()))
     return {"amount": round_amount(sum(costs.values(), Decimal())), "currency": prices.currency, **amounts}
 
 

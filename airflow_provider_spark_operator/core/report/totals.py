@@ -31,6 +31,7 @@ class Usage:
         uncounted: The number of pods that are not counted, because their start, end or requests are unknown. A pod that
             has not been assigned to a node needs nothing and is not among them.
         cost: The cost of the counted pods. 0 without prices.
+        spot_cost: The part of the cost on spot nodes.
         unpriced: The number of counted pods that match no price, or of which too little is known to choose one.
         waiting_share: The part of the core-hours before the containers started. It concerns the counted pods whose
             assignment to a node is known; None if there are none.
@@ -41,6 +42,7 @@ class Usage:
     pods: int
     uncounted: int
     cost: Decimal = Decimal()
+    spot_cost: Decimal = Decimal()
     unpriced: int = 0
     waiting_share: Decimal | None = None
 
@@ -111,7 +113,7 @@ def measure_pods(
         usual: The requests of pods whose own are unknown.
         prices: The prices. None if the cost is not computed.
     """
-    cores, memory, cost, unstarted, assigned = (Decimal() for _ in range(5))
+    cores, memory, cost, spot_cost, unstarted, assigned = (Decimal() for _ in range(6))
     counted, uncounted, unpriced = 0, 0, 0
     for span in spans:
         begin, end = span.scheduled or span.begin, _find_end(span, now)
@@ -124,12 +126,14 @@ def measure_pods(
                 unstarted += core_hours * min(Decimal(1), _count_hours(begin, span.begin or end) / hours)
             gib_hours = max(requested.memory, Decimal()) / _GIB * hours
             price = prices.find(span) if prices else None
-            cost += price.core_hour * core_hours + price.gib_hour * gib_hours if price else Decimal()
+            amount = price.core_hour * core_hours + price.gib_hour * gib_hours if price else Decimal()
+            cost, spot_cost = cost + amount, spot_cost + (amount if price and price.is_spot else 0)
             unpriced += prices is not None and price is None
             cores, memory, counted = cores + core_hours, memory + gib_hours, counted + 1
         elif begin or span.state is not ExecutorState.PENDING:
             uncounted += 1
-    return Usage(cores, memory, counted, uncounted, cost, unpriced, unstarted / assigned if assigned else None)
+    waiting_share = unstarted / assigned if assigned else None
+    return Usage(cores, memory, counted, uncounted, cost, spot_cost, unpriced, waiting_share)
 
 
 def _find_end(span: PodSpan, now: datetime | None) -> datetime | None:

@@ -55,7 +55,28 @@ def test_cost_of_spot_and_on_demand_pods_equals_that_by_hand() -> None:
         "currency": "EUR",
         "driver": pytest.approx(driver),
         "executor": pytest.approx(executors),
+        "spot": pytest.approx(2 * (4 * 0.01 + 8 * 0.001)),
     }
+
+
+@pytest.mark.parametrize(
+    ("price", "is_spot"),
+    [
+        ({"nodeSelector": SPOT}, True),
+        ({"nodeSelector": SPOT, "spot": False}, False),
+        ({"nodeSelector": {"pool": "spark"}}, False),
+        ({"node": "cheap-*", "spot": True}, True),
+        ({}, False),
+    ],
+    ids=repr,
+)
+def test_price_is_that_of_spot_nodes_by_its_label_or_by_its_member(price: dict[str, Any], is_spot: bool) -> None:
+    (parsed,) = parse_prices(json.dumps({"currency": "EUR", "prices": [{**ON_DEMAND, **price}]})).prices
+    assert parsed.is_spot is is_spot
+
+
+def test_cost_without_prices_of_spot_nodes_has_no_such_part() -> None:
+    assert "spot" not in build(TABLE | {"prices": [ON_DEMAND]}, build_pods())["totals"]["cost"]
 
 
 def test_kept_pods_have_the_same_cost() -> None:
