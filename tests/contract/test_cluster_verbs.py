@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from airflow_provider_spark_operator.cli.base.exit_codes import ExitCode
+from airflow_provider_spark_operator.cli.base.errors import ExitCode
 from tests.cli.clusters.test_cluster import MANIFEST
 from tests.cli.process import run_command
 from tests.contract.test_crds import server_with_definitions

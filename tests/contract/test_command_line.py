@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 import pytest
 import yaml
 
-from airflow_provider_spark_operator.cli.base.exit_codes import ExitCode
+from airflow_provider_spark_operator.cli.base.errors import ExitCode
 from tests.cli.process import run_command
 from tests.contract.test_crds import server_with_definitions
 from tests.contract.test_hook import write_state

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
-from airflow_provider_spark_operator.cli.base.exit_codes import ExitCode
+from airflow_provider_spark_operator.cli.base.errors import ExitCode
 from airflow_provider_spark_operator.cli.program.catalogue import VERBS, Section
 from airflow_provider_spark_operator.core.kubernetes.names import ANNOTATION_STOP
 from tests.cli.applications.test_forward import fetch, find_address

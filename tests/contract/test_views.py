@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
-from airflow_provider_spark_operator.cli.base.exit_codes import ExitCode
+from airflow_provider_spark_operator.cli.base.errors import ExitCode
 from tests.contract.access import RBAC, User, both_groups, create_user, use_administrator
 from tests.contract.test_crds import server_with_definitions
 

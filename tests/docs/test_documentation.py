@@ -9,7 +9,7 @@ import pytest
 import yaml
 from airflow.sdk import DAG, BaseOperator
 
-from airflow_provider_spark_operator.cli.base.exit_codes import MEANINGS, ExitCode
+from airflow_provider_spark_operator.cli.base.errors import MEANINGS, ExitCode
 from airflow_provider_spark_operator.cli.options.declaration import VerbOption
 from airflow_provider_spark_operator.cli.program.catalogue import VERBS, Verb
 from airflow_provider_spark_operator.core.kubernetes.problems import filter_errors

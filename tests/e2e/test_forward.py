@@ -8,7 +8,7 @@ from pathlib import Path
 
 import aiohttp
 
-from airflow_provider_spark_operator.cli.base.exit_codes import ExitCode
+from airflow_provider_spark_operator.cli.base.errors import ExitCode
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.resources import PODS, SPARK_APPLICATIONS
 from tests.cli.applications.test_forward import find_address

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from airflow_provider_spark_operator.cli.base.exit_codes import ExitCode
+from airflow_provider_spark_operator.cli.base.errors import ExitCode
 from airflow_provider_spark_operator.follow.access.reference import ApplicationReference
 from airflow_provider_spark_operator.follow.ending.evidence import gather_evidence
 from airflow_provider_spark_operator.kube.resources import SPARK_APPLICATIONS

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from kubernetes.aio import client, config
 
-from airflow_provider_spark_operator.cli.base.exit_codes import ExitCode
+from airflow_provider_spark_operator.cli.base.errors import ExitCode
 from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
 from airflow_provider_spark_operator.kube.resources import SERVICE_ACCOUNTS
 from local_kubernetes.cluster import LocalCluster

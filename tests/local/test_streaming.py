@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import yaml
 
-from airflow_provider_spark_operator.cli.base.exit_codes import ExitCode
+from airflow_provider_spark_operator.cli.base.errors import ExitCode
 from airflow_provider_spark_operator.core.dialects.dialect import read_progress
 from airflow_provider_spark_operator.core.verdict.verdict import Outcome, judge_progress
 from airflow_provider_spark_operator.kube.resources import PODS, SPARK_APPLICATIONS

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from airflow_provider_spark_operator.cli.base.exit_codes import ExitCode
+from airflow_provider_spark_operator.cli.base.errors import ExitCode
 from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
 from airflow_provider_spark_operator.core.kubernetes.names import ANNOTATION_CLAIM, APPLICATION_FINALIZER
 from airflow_provider_spark_operator.core.kubernetes.ownership import APACHE, LeaseReference, find_owner

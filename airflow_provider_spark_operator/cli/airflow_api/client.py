@@ -19,8 +19,7 @@ from ...core.kubernetes.pods import get_text
 from ...core.report.record_values import cut_text
 from ...kube.connection import is_loopback
 from ...kube.failed_requests import describe_cause, parse_status
-from ..base.errors import CommandError, print_note
-from ..base.exit_codes import ExitCode
+from ..base.errors import CommandError, ExitCode, print_note
 
 TOKEN_VARIABLE: Final = "AIRFLOW_CLI_TOKEN"  # noqa: S105 - the name of the variable
 LARGEST_ANSWER: Final = 2 * 1024 * 1024

@@ -15,8 +15,7 @@ from ...core.spark_metrics.advice import HISTORY_KEY, LEAST_RUNS, advise, choose
 from ..airflow_api.client import TOKEN_VARIABLE, open_airflow, require_address
 from ..airflow_api.recorded_runs import RecordedRun, list_latest
 from ..base.ages import check_age, parse_duration
-from ..base.errors import print_error, print_note
-from ..base.exit_codes import ExitCode
+from ..base.errors import ExitCode, print_error, print_note
 from ..base.signals import GRACE_SECONDS, run_until_signal
 from ..options.declaration import Parameter
 from ..options.options import DagId

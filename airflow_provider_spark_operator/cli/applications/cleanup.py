@@ -15,8 +15,7 @@ from ...kube.client import KubeClient
 from ...kube.errors import Conflict, NotFound
 from ..base.ages import check_age, parse_duration
 from ..base.cluster_client import run_with_client
-from ..base.errors import print_error, print_note
-from ..base.exit_codes import ExitCode
+from ..base.errors import ExitCode, print_error, print_note
 from ..options.declaration import Parameter
 from ..options.groups import ClusterOptions
 from ..options.options import AllNamespaces, DryRun, Selector

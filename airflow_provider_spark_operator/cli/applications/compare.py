@@ -20,8 +20,7 @@ from ...core.parameters.ttl import DEFAULT_TTL_SECONDS, TTL_AFTER_SUCCESS_SECOND
 from ...core.states.states import RUNNING
 from ...follow.submission.stamp import annotations_of
 from ...kube.client import KubeClient
-from ..base.errors import report_failures
-from ..base.exit_codes import ExitCode
+from ..base.errors import ExitCode, report_failures
 from ..base.object_names import require_application
 from ..options.assignment import format_path
 from ..options.completers import complete_applications

@@ -13,8 +13,7 @@ from ...kube.client import KubeClient
 from ...kube.errors import NotFound
 from ..base.ages import check_duration, parse_duration
 from ..base.cluster_client import run_with_client
-from ..base.errors import CommandError, print_note
-from ..base.exit_codes import ExitCode
+from ..base.errors import CommandError, ExitCode, print_note
 from ..base.object_names import require_applications
 from ..options.completers import complete_applications
 from ..options.declaration import Parameter

@@ -19,8 +19,7 @@ from ...core.report.timeline_rows import number_missing
 from ...core.verdict.verdict import FailureKind, Outcome, Verdict
 from ...follow.ending.evidence import Evidence
 from ...kube.client import KubeClient
-from ..base.errors import report_failures
-from ..base.exit_codes import ExitCode
+from ..base.errors import ExitCode, report_failures
 from ..base.program_name import format_command
 from ..base.styles import style_level, style_state
 from ..options.groups import ClusterOptions, TaskOptions

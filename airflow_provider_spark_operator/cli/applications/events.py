@@ -12,8 +12,7 @@ from ...follow.access.snapshot import Snapshot, read_snapshot
 from ...kube.client import KubeClient
 from ...kube.errors import TRANSIENT
 from ...kube.resources import EVENTS
-from ..base.errors import CommandError, print_note, report_failures
-from ..base.exit_codes import ExitCode
+from ..base.errors import CommandError, ExitCode, print_note, report_failures
 from ..options.declaration import Parameter
 from ..options.groups import ClusterOptions, TaskOptions
 from ..options.options import TABLE, EventOutput, OptionalName

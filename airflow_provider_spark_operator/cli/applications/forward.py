@@ -12,8 +12,7 @@ from ...follow.access.reference import ApplicationReference
 from ...kube.client import KubeClient
 from ...kube.connection import ClusterAccess
 from ..base.cluster_client import run_with_client
-from ..base.errors import CommandError
-from ..base.exit_codes import ExitCode
+from ..base.errors import CommandError, ExitCode
 from ..base.local_home import find_running_home
 from ..base.web_interfaces import read_ui_url
 from ..options.groups import ClusterOptions

@@ -13,8 +13,7 @@ from ...kube.errors import Forbidden, KubeError
 from ...kube.resources import NAMESPACES
 from ..base.ages import check_age, parse_duration
 from ..base.cluster_client import run_with_client
-from ..base.errors import CommandError, print_note, report_failures
-from ..base.exit_codes import ExitCode
+from ..base.errors import CommandError, ExitCode, print_note, report_failures
 from ..base.usage_errors import suggest
 from ..options.declaration import Parameter
 from ..options.groups import ClusterOptions, TaskOptions

@@ -12,8 +12,7 @@ from ...kube.client import KubeClient
 from ...kube.errors import Forbidden, KubeError
 from ...kube.listwatch import Change, Changed, Listed, list_and_watch
 from ...kube.resources import ResourceType
-from ..base.errors import print_note, report_failures
-from ..base.exit_codes import ExitCode
+from ..base.errors import ExitCode, print_note, report_failures
 from ..options.options import TABLE
 from ..output.output import print_resource
 from ..views.application_columns import ApplicationTable, Query

@@ -32,8 +32,7 @@ from ...follow.narration.obstacles import describe_wait
 from ...kube.client import KubeClient
 from ...kube.errors import BadRequest
 from ..base.ages import check_duration, parse_duration
-from ..base.errors import CommandError, print_note
-from ..base.exit_codes import ExitCode
+from ..base.errors import CommandError, ExitCode, print_note
 from ..base.local_home import find_pod_log, read_pod_log
 from ..base.program_name import format_command
 from ..options.completers import complete_executors

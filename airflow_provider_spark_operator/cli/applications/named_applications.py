@@ -14,8 +14,7 @@ from ...kube.connection import ClusterAccess
 from ...kube.errors import Forbidden, KubeError
 from ...kube.resources import ResourceType
 from ..base.cluster_client import run_with_client
-from ..base.errors import CommandError, advise_permissions, print_error, print_note, report_failures
-from ..base.exit_codes import ExitCode
+from ..base.errors import CommandError, ExitCode, advise_permissions, print_error, print_note, report_failures
 from ..base.object_names import require_applications
 from ..options.completers import complete_applications
 from ..options.declaration import Parameter

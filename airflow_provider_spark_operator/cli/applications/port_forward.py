@@ -14,8 +14,7 @@ from ...kube.client import KubeClient
 from ...kube.errors import Forbidden, KubeError
 from ...kube.port_forward import PortForwardError, forward_connection
 from ...kube.resources import PODS
-from ..base.errors import CommandError, print_error, print_note
-from ..base.exit_codes import ExitCode
+from ..base.errors import CommandError, ExitCode, print_error, print_note
 from ..options.declaration import Parameter
 
 _LOOPBACK: Final = "127.0.0.1"

@@ -26,8 +26,7 @@ from ...follow.submission.submit import submit
 from ...kube.backoff import Backoff
 from ...kube.client import KubeClient
 from ...kube.errors import TRANSIENT, AlreadyExists, Forbidden, KubeError, NotFound, ServerError, Unreachable
-from ..base.errors import CommandError, print_error
-from ..base.exit_codes import ExitCode
+from ..base.errors import CommandError, ExitCode, print_error
 from ..options.options import DocumentFormat
 from ..output.output import format_documents, print_documents
 

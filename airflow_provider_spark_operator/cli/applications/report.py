@@ -19,8 +19,7 @@ from ..airflow_api.client import TOKEN_VARIABLE, open_airflow, require_address
 from ..airflow_api.recorded_runs import list_recorded_runs
 from ..base.ages import check_age, parse_duration
 from ..base.cluster_client import run_with_client
-from ..base.errors import CommandError, print_error, print_note, report_failures
-from ..base.exit_codes import ExitCode
+from ..base.errors import CommandError, ExitCode, print_error, print_note, report_failures
 from ..base.signals import GRACE_SECONDS, run_until_signal
 from ..files.price_file import read_prices
 from ..options.declaration import Parameter

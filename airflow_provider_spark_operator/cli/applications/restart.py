@@ -19,8 +19,7 @@ from ...follow.submission.submit import warn_about
 from ...kube.client import KubeClient
 from ..base.ages import parse_duration
 from ..base.cluster_client import run_with_client
-from ..base.errors import CommandError, print_note
-from ..base.exit_codes import ExitCode
+from ..base.errors import CommandError, ExitCode, print_note
 from ..base.object_names import require_new_name
 from ..base.program_name import format_command, get_program_name
 from ..options.declaration import Parameter

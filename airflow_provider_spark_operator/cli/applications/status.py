@@ -19,8 +19,7 @@ from ...follow.ending.evidence import explain_failure, gather_evidence
 from ...follow.narration.controllers import find_lost_controller
 from ...follow.narration.obstacles import describe_wait
 from ...kube.client import KubeClient
-from ..base.errors import report_failures
-from ..base.exit_codes import ExitCode
+from ..base.errors import ExitCode, report_failures
 from ..base.program_name import format_command
 from ..base.streams import paint
 from ..base.styles import style_state

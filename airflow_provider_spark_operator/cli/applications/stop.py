@@ -22,8 +22,7 @@ from ...kube.errors import Conflict, KubeError, NotFound
 from ...kube.resources import PODS
 from ..base.ages import check_duration, parse_duration
 from ..base.cluster_client import run_with_client
-from ..base.errors import CommandError, print_note
-from ..base.exit_codes import ExitCode
+from ..base.errors import CommandError, ExitCode, print_note
 from ..base.program_name import format_command
 from ..options.declaration import Parameter
 from ..options.groups import ClusterOptions

@@ -12,8 +12,7 @@ from ...follow.submission.submit import check_submission, submit, warn_about
 from ...kube.client import KubeClient
 from ...kube.errors import NotFound
 from ..base.cluster_client import run_with_client
-from ..base.errors import CommandError
-from ..base.exit_codes import ExitCode
+from ..base.errors import CommandError, ExitCode
 from ..options.declaration import Parameter
 from ..options.groups import ClusterOptions
 from ..options.options import ResultFormat, ResultOutput

@@ -12,8 +12,7 @@ from ...follow.submission.suspension import SuspensionNotSupported, set_suspende
 from ...kube.backoff import Backoff
 from ...kube.client import KubeClient
 from ..base.cluster_client import run_with_client
-from ..base.errors import CommandError
-from ..base.exit_codes import ExitCode
+from ..base.errors import CommandError, ExitCode
 from ..options.groups import ClusterOptions
 from .named_applications import ApplicationNames, act_on_names
 

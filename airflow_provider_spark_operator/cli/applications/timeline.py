@@ -19,8 +19,7 @@ from ...core.report.timeline_picture import draw_timeline
 from ...core.report.timeline_rows import Bar, Group, Tone, build_groups, choose_ticks, describe_timeline, list_tones
 from ...follow.access.snapshot import read_snapshot
 from ...kube.client import KubeClient
-from ..base.errors import CommandError, print_note, report_failures
-from ..base.exit_codes import ExitCode
+from ..base.errors import CommandError, ExitCode, print_note, report_failures
 from ..base.streams import is_unicode
 from ..files.price_file import read_prices
 from ..options.declaration import Parameter

@@ -21,8 +21,7 @@ from ...kube.client import KubeClient
 from ...kube.errors import Forbidden, NotFound, ServerError
 from ...kube.resources import POD_METRICS, PODS
 from ..base.cluster_client import run_with_client
-from ..base.errors import CommandError, print_note
-from ..base.exit_codes import ExitCode
+from ..base.errors import CommandError, ExitCode, print_note
 from ..base.object_names import require_application
 from ..files.price_file import read_prices
 from ..options.completers import complete_applications

@@ -13,8 +13,7 @@ from ...follow.access.find import find_application
 from ...follow.access.reference import ApplicationReference
 from ...kube.client import KubeClient
 from ..base.ages import parse_duration
-from ..base.errors import CommandError
-from ..base.exit_codes import ExitCode
+from ..base.errors import CommandError, ExitCode
 from ..options.declaration import Parameter
 from ..options.groups import ClusterOptions, TaskOptions
 from ..options.options import OptionalName

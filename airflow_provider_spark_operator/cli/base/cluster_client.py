@@ -5,7 +5,7 @@ from typing import Any
 
 from ...kube.client import KubeClient
 from ...kube.connection import ClusterAccess, open_client
-from .exit_codes import ExitCode
+from .errors import ExitCode
 from .signals import GRACE_SECONDS, run_until_signal
 
 

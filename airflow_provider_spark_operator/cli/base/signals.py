@@ -12,7 +12,7 @@ from collections.abc import Callable, Coroutine, Mapping
 from contextlib import suppress
 from typing import Any, Final
 
-from .exit_codes import ExitCode
+from .errors import ExitCode
 
 GRACE_SECONDS: Final = 20.0
 """The time limit for the cleanup. Kubernetes kills a pod 30 seconds after SIGTERM."""

@@ -18,8 +18,7 @@ from ...kube.client import KubeClient
 from ..applications.named_applications import format_name
 from ..base.ages import check_duration, parse_duration
 from ..base.cluster_client import run_with_client
-from ..base.errors import CommandError, print_error, print_note
-from ..base.exit_codes import ExitCode
+from ..base.errors import CommandError, ExitCode, print_error, print_note
 from ..files.documents import DocumentError, read_documents
 from ..options.declaration import Parameter
 from ..options.groups import ClusterOptions

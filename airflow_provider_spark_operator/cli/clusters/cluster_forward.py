@@ -12,7 +12,7 @@ from ...kube.errors import NotFound
 from ...kube.resources import PODS
 from ..applications.port_forward import Interface, LocalPort, Unavailable, forward, get_port
 from ..base.cluster_client import run_with_client
-from ..base.exit_codes import ExitCode
+from ..base.errors import ExitCode
 from ..base.local_home import find_running_home
 from ..base.web_interfaces import read_started_url
 from ..options.groups import ClusterOptions

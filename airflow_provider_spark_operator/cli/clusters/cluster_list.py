@@ -17,8 +17,7 @@ from ...kube.errors import KubeError
 from ...kube.resources import PODS, SPARK_CLUSTERS, STATEFUL_SETS
 from ..base.ages import format_age
 from ..base.cluster_client import run_with_client
-from ..base.errors import print_error, print_note
-from ..base.exit_codes import ExitCode
+from ..base.errors import ExitCode, print_error, print_note
 from ..base.styles import style_state
 from ..options.groups import ClusterOptions
 from ..options.options import TABLE, AllNamespaces, Output, Selector

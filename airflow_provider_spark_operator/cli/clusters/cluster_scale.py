@@ -13,8 +13,7 @@ from ...kube.errors import NotFound
 from ...kube.resources import STATEFUL_SETS
 from ..applications.named_applications import format_name
 from ..base.cluster_client import run_with_client
-from ..base.errors import CommandError
-from ..base.exit_codes import ExitCode
+from ..base.errors import CommandError, ExitCode
 from ..options.declaration import Parameter
 from ..options.groups import ClusterOptions
 from ..options.options import ClusterName

@@ -10,8 +10,7 @@ from ...follow.narration.holds import read_hold
 from ...kube.client import KubeClient
 from ..base.ages import format_age
 from ..base.cluster_client import run_with_client
-from ..base.errors import print_error
-from ..base.exit_codes import ExitCode
+from ..base.errors import ExitCode, print_error
 from ..options.groups import ClusterOptions
 from ..options.options import TEXT, ClusterName, TextOutput
 from ..output.output import clean_cell, print_resource

@@ -27,8 +27,7 @@ from ...reconcile.serving.health import StallMonitor, serve_health
 from ...reconcile.serving.http_server import choose_address
 from ...reconcile.serving.metrics import Metrics, serve_metrics
 from ...reconcile.settings.settings import ControllerSettings, SettingsError, replace_settings, resolve_lease
-from ..base.errors import CommandError, print_note
-from ..base.exit_codes import ExitCode
+from ..base.errors import CommandError, ExitCode, print_note
 from ..base.signals import GRACE_SECONDS, run_until_signal
 from ..files.documents import STANDARD_INPUT
 from ..files.settings_file import read_settings

@@ -3,8 +3,7 @@
 from typing import Annotated
 
 from ...crds import build_custom_resource_definitions
-from ..base.errors import CommandError
-from ..base.exit_codes import ExitCode
+from ..base.errors import CommandError, ExitCode
 from ..options.declaration import Parameter
 from ..options.options import DocumentFormat, DocumentOutput, require_text
 from ..output.output import print_documents

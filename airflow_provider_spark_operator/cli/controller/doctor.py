@@ -12,8 +12,7 @@ from ...kube.client import KubeClient
 from ...kube.errors import KubeError
 from ...kube.resources import ResourceType
 from ..base.cluster_client import run_with_client
-from ..base.errors import print_note
-from ..base.exit_codes import ExitCode
+from ..base.errors import ExitCode, print_note
 from ..options.declaration import Parameter
 from ..options.groups import ClusterOptions
 from ..options.options import require_text

@@ -3,7 +3,7 @@
 import inspect
 from typing import Any
 
-from ..base.exit_codes import ExitCode
+from ..base.errors import ExitCode
 from .controller import run_controller
 from .controller_options import ControllerOptions
 

@@ -5,7 +5,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Final
 
-from ..base.exit_codes import ExitCode
+from ..base.errors import ExitCode
 from ..options.declaration import Parameter
 from ..options.options import require_namespace
 

@@ -25,8 +25,7 @@ from ...kube.yaml_text import (
     YamlError,
     describe_position,
 )
-from ..base.errors import CommandError
-from ..base.exit_codes import ExitCode
+from ..base.errors import CommandError, ExitCode
 from ..base.program_name import get_program_name
 
 STANDARD_INPUT = "-"

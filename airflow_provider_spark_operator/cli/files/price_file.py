@@ -1,8 +1,7 @@
 """Read the prices in a file."""
 
 from ...core.report.prices import InvalidPrices, PriceTable, parse_prices
-from ..base.errors import CommandError
-from ..base.exit_codes import ExitCode
+from ..base.errors import CommandError, ExitCode
 from .documents import read_text
 
 

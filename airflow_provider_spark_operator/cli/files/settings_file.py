@@ -6,8 +6,7 @@ from ...reconcile.settings.settings import (
     parse_properties_settings,
     parse_yaml_settings,
 )
-from ..base.errors import CommandError, print_note
-from ..base.exit_codes import ExitCode
+from ..base.errors import CommandError, ExitCode, print_note
 from .documents import describe_source, read_text
 
 

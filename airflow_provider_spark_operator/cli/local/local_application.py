@@ -19,8 +19,7 @@ from ...core.spark.spark_conf import DYNAMIC_ALLOCATION_KEY
 from ...core.validation.application import validate_application
 from ...local.cluster import WORKLOAD_SERVICE_ACCOUNT
 from ...local.software import SparkMissing, find_spark
-from ..base.errors import CommandError, print_note
-from ..base.exit_codes import ExitCode
+from ..base.errors import CommandError, ExitCode, print_note
 from ..files.documents import read_application_file, require_file
 from ..submission.submission_source import name_options
 

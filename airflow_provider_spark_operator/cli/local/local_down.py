@@ -10,8 +10,7 @@ from local_kubernetes.home import LocalClusterError
 from local_kubernetes.home_state import HomeState, read_home
 
 from ..base.ages import check_limit, parse_duration
-from ..base.errors import CommandError, print_note
-from ..base.exit_codes import ExitCode
+from ..base.errors import CommandError, ExitCode, print_note
 from ..base.signals import run_until_signal
 from ..options.declaration import Parameter
 from ..options.options import LOCAL_HOME, LocalHome

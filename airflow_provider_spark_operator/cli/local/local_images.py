@@ -11,8 +11,7 @@ from local_kubernetes.kubelet.node.runtime import HOST
 from ...local.java import JavaMissing, find_java
 from ...local.runtime import SparkRuntime, build_spark_images
 from ...local.software import SparkMissing, find_spark
-from ..base.errors import CommandError
-from ..base.exit_codes import ExitCode
+from ..base.errors import CommandError, ExitCode
 from ..options.options import ImageRules, ReportFormat, ReportOutput
 from ..output.tables import print_table
 

@@ -4,8 +4,7 @@ from ...local.archive_writer import ArchiveError, ArchiveTimedOut, write_archive
 from ...local.class_archive import build_archive_path
 from ...local.java import JavaMissing, find_java
 from ...local.software import SparkInstallation, SparkMissing, find_spark
-from ..base.errors import CommandError, print_note
-from ..base.exit_codes import ExitCode
+from ..base.errors import CommandError, ExitCode, print_note
 from ..base.signals import run_until_signal
 
 

@@ -5,8 +5,7 @@ from pathlib import Path
 from local_kubernetes.home import LocalClusterError, UnusableHome
 from local_kubernetes.home_state import read_home, remove_home
 
-from ..base.errors import CommandError, print_note
-from ..base.exit_codes import ExitCode
+from ..base.errors import CommandError, ExitCode, print_note
 from ..options.options import LOCAL_HOME, LocalHome
 
 

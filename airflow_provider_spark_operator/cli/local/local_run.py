@@ -30,8 +30,7 @@ from ...kube.errors import AlreadyExists
 from ...kube.resources import NAMESPACES
 from ...local.cluster import RunningCluster, run_cluster
 from ..base.ages import check_limit, parse_duration
-from ..base.errors import CommandError, print_error, print_note
-from ..base.exit_codes import ExitCode
+from ..base.errors import CommandError, ExitCode, print_error, print_note
 from ..base.signals import run_until_signal
 from ..options.declaration import Parameter
 from ..options.options import ImageRules, LogFormat, LogFormatOption, require_namespace, require_text

@@ -13,8 +13,7 @@ from local_kubernetes.home_state import HomeState, read_home
 from ...core.report.summary import ApplicationSummary, summarize
 from ...kube.connection import ClusterAccess, open_client
 from ...kube.resources import SPARK_APPLICATIONS
-from ..base.errors import CommandError, print_note
-from ..base.exit_codes import ExitCode
+from ..base.errors import CommandError, ExitCode, print_note
 from ..base.local_home import find_running_home
 from ..base.signals import run_until_signal
 from ..base.styles import style_state

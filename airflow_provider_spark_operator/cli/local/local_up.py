@@ -12,8 +12,7 @@ from local_kubernetes.kubeconfig import UnusableKubeconfig, check_kubeconfig, pu
 from local_kubernetes.kubelet.node.images import ImageRule
 
 from ...local.cluster import run_cluster
-from ..base.errors import CommandError, print_note
-from ..base.exit_codes import ExitCode
+from ..base.errors import CommandError, ExitCode, print_note
 from ..base.signals import run_until_signal
 from ..options.declaration import Parameter
 from ..options.options import LOCAL_HOME, ImageRules, LocalHome, LogFormat, LogFormatOption, require_text

@@ -11,8 +11,7 @@ from typing import Annotated
 from ...core.convert.document import convert_document
 from ...core.convert.report import Conversion, FieldReport, Outcome, Status
 from ..base.ages import is_time_zone
-from ..base.errors import CommandError, print_error, print_note
-from ..base.exit_codes import ExitCode
+from ..base.errors import CommandError, ExitCode, print_error, print_note
 from ..base.streams import escape_controls
 from ..files.documents import STANDARD_INPUT, DocumentError, describe_source, read_documents
 from ..options.declaration import Parameter

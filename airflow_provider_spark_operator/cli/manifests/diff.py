@@ -16,8 +16,7 @@ from ...follow.submission.prepare import prepare_document, set_served_version
 from ...kube.client import KubeClient
 from ...kube.errors import NotFound
 from ..base.cluster_client import run_with_client
-from ..base.errors import print_note
-from ..base.exit_codes import ExitCode
+from ..base.errors import ExitCode, print_note
 from ..base.streams import paint
 from ..files.documents import describe_source
 from ..options.groups import ClusterOptions

@@ -12,8 +12,7 @@ import click
 
 from ...core.dialects.kubeflow import GROUP, VERSIONS
 from ...core.kubernetes.names import DEFAULT_API_VERSION
-from ..base.errors import CommandError, print_note
-from ..base.exit_codes import ExitCode
+from ..base.errors import CommandError, ExitCode, print_note
 from ..base.program_name import get_program_name
 from ..files.field_tree import Field, build_kubeflow_tree, build_tree, complete_path, list_paths
 from ..files.spark_properties import PROPERTIES

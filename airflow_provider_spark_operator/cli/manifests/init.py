@@ -7,8 +7,7 @@ from typing import Annotated, Final
 
 from ...core.driver.configuration.uris import is_local
 from ...kube.yaml_writer import quote
-from ..base.errors import CommandError, print_note
-from ..base.exit_codes import ExitCode
+from ..base.errors import CommandError, ExitCode, print_note
 from ..base.object_names import derive_name, require_new_name
 from ..options.declaration import Parameter
 from ..options.options import require_text

@@ -16,8 +16,7 @@ from ...core.lifecycle.observation import get_attempt_id
 from ...core.models.parse import parse_application
 from ...core.validation.application import with_placeholder_image
 from ...reconcile.attempts.files import read_templates
-from ..base.errors import CommandError, print_note
-from ..base.exit_codes import ExitCode
+from ..base.errors import CommandError, ExitCode, print_note
 from ..files.documents import read_application_file
 from ..files.settings_file import read_settings
 from ..options.declaration import Parameter

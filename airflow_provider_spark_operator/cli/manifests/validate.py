@@ -8,8 +8,7 @@ from typing import Annotated, Final, TextIO
 
 from ...core.kubernetes.problems import Problem, Severity
 from ...core.validation.validate import validate
-from ..base.errors import print_note
-from ..base.exit_codes import ExitCode
+from ..base.errors import ExitCode, print_note
 from ..base.streams import escape_controls, paint
 from ..files.documents import (
     DocumentError,

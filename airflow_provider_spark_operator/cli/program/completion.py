@@ -4,7 +4,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
-from ..base.exit_codes import ExitCode
+from ..base.errors import ExitCode
 from ..options.declaration import Parameter
 
 

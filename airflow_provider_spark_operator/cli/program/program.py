@@ -10,8 +10,7 @@ from click.shell_completion import CompletionItem
 
 from ... import __version__
 from ...core.spark.installation import advise_installation
-from ..base.errors import CommandError
-from ..base.exit_codes import ExitCode
+from ..base.errors import CommandError, ExitCode
 from ..base.interrupts import raise_on_interrupt
 from ..base.program_name import PROGRAM
 from ..base.usage_errors import suggest

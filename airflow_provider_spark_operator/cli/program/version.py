@@ -1,7 +1,7 @@
 """`spark-operator version`: print the version of this program."""
 
 from ... import __version__
-from ..base.exit_codes import ExitCode
+from ..base.errors import ExitCode
 from ..base.program_name import PROGRAM
 
 

@@ -23,8 +23,7 @@ from ...follow.submission.composition import Composition
 from ...follow.submission.document import read_document
 from ...follow.submission.shipment import FileUnavailable, UploadFailed, WriteObject
 from ...follow.submission.stamp import NO_TASK
-from ..base.errors import CommandError, print_note
-from ..base.exit_codes import ExitCode
+from ..base.errors import CommandError, ExitCode, print_note
 from ..base.object_names import derive_name
 from ..base.program_name import get_program_name
 from ..files.documents import DocumentError, describe_source, read_documents, require_file, split_list

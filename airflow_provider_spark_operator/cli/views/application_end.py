@@ -33,8 +33,7 @@ from ...follow.watching.watch import WatchHub
 from ...kube.backoff import Backoff
 from ...kube.client import KubeClient
 from ..base.ages import check_duration, parse_duration
-from ..base.errors import CommandError, hide_notes, print_error, print_note
-from ..base.exit_codes import ExitCode
+from ..base.errors import CommandError, ExitCode, hide_notes, print_error, print_note
 from ..base.program_name import get_program_name
 from ..options.declaration import Parameter
 from ..output.progress_line import show_progress

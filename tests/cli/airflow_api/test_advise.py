@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from airflow_provider_spark_operator.cli import main
-from airflow_provider_spark_operator.cli.base.exit_codes import ExitCode
+from airflow_provider_spark_operator.cli.base.errors import ExitCode
 from airflow_provider_spark_operator.core.spark_metrics.advice import HISTORY_KEY
 from tests.cli.airflow_api.server import TOKEN, Airflow, serve
 from tests.core.spark_metrics.test_advice import build_run, build_sizes

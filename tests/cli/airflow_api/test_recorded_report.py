@@ -12,7 +12,7 @@ from aiohttp import web
 
 from airflow_provider_spark_operator.cli import main
 from airflow_provider_spark_operator.cli.airflow_api import client
-from airflow_provider_spark_operator.cli.base.exit_codes import ExitCode
+from airflow_provider_spark_operator.cli.base.errors import ExitCode
 from tests.cli.airflow_api.server import TOKEN, Airflow, serve
 from tests.core.report.test_prices import TABLE, build, build_pods
 

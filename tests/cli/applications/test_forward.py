@@ -13,7 +13,7 @@ import aiohttp
 import pytest
 
 from airflow_provider_spark_operator.cli import main
-from airflow_provider_spark_operator.cli.base.exit_codes import ExitCode
+from airflow_provider_spark_operator.cli.base.errors import ExitCode
 from airflow_provider_spark_operator.testing.applications import Application
 from tests.cli.applications.test_logs import build_next_attempt
 from tests.cli.pods_with_ports import serve_ports

@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from airflow_provider_spark_operator.cli import main
-from airflow_provider_spark_operator.cli.base.exit_codes import ExitCode
+from airflow_provider_spark_operator.cli.base.errors import ExitCode
 from airflow_provider_spark_operator.kube.resources import WORKLOADS
 from airflow_provider_spark_operator.testing.applications import Application, Script
 from airflow_provider_spark_operator.testing.spark_clusters import ScriptedSparkCluster

@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from airflow_provider_spark_operator.cli import main
-from airflow_provider_spark_operator.cli.base.exit_codes import ExitCode
+from airflow_provider_spark_operator.cli.base.errors import ExitCode
 from airflow_provider_spark_operator.cli.program.catalogue import VERBS, Section
 from airflow_provider_spark_operator.testing.applications import Application
 from tests.cluster import Cluster, run_on, succeed

@@ -10,7 +10,7 @@ import yaml
 
 from airflow_provider_spark_operator.cli import main
 from airflow_provider_spark_operator.cli.applications import replacement
-from airflow_provider_spark_operator.cli.base.exit_codes import ExitCode
+from airflow_provider_spark_operator.cli.base.errors import ExitCode
 from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import Forbidden, Invalid, NotFound, Unreachable

@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from airflow_provider_spark_operator.cli import main
-from airflow_provider_spark_operator.cli.base.exit_codes import ExitCode
+from airflow_provider_spark_operator.cli.base.errors import ExitCode
 from airflow_provider_spark_operator.cli.program.catalogue import VERBS
 from airflow_provider_spark_operator.cli.submission.parameter_options import OPTIONS
 from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject

@@ -9,7 +9,7 @@ import pytest
 
 from airflow_provider_spark_operator.cli import main
 from airflow_provider_spark_operator.cli.applications import suspend
-from airflow_provider_spark_operator.cli.base.exit_codes import ExitCode
+from airflow_provider_spark_operator.cli.base.errors import ExitCode
 from airflow_provider_spark_operator.core.dialects.base import Dialect
 from airflow_provider_spark_operator.core.dialects.dialect import APACHE, KUBEFLOW
 from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject

@@ -8,7 +8,7 @@ import pytest
 
 from airflow_provider_spark_operator.cli import main
 from airflow_provider_spark_operator.cli.applications import named_applications
-from airflow_provider_spark_operator.cli.base.exit_codes import ExitCode
+from airflow_provider_spark_operator.cli.base.errors import ExitCode
 from airflow_provider_spark_operator.core.dialects.dialect import DIALECTS
 from airflow_provider_spark_operator.follow.access.reference import resource_of
 from airflow_provider_spark_operator.follow.submission.stamp import TaskStamp

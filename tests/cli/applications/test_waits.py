@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from airflow_provider_spark_operator.cli import main
-from airflow_provider_spark_operator.cli.base.exit_codes import ExitCode
+from airflow_provider_spark_operator.cli.base.errors import ExitCode
 from airflow_provider_spark_operator.core.kubernetes.names import ANNOTATION_CLAIM
 from airflow_provider_spark_operator.core.verdict import obstacles
 from airflow_provider_spark_operator.kube.client import KubeClient

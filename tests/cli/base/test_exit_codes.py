@@ -18,7 +18,7 @@ import pytest
 import yaml
 
 from airflow_provider_spark_operator.cli import main
-from airflow_provider_spark_operator.cli.base.exit_codes import ExitCode
+from airflow_provider_spark_operator.cli.base.errors import ExitCode
 from airflow_provider_spark_operator.cli.program.catalogue import VERBS
 from airflow_provider_spark_operator.testing.spark_clusters import stay_without_workers
 from tests.cli.program.test_documented_commands import ENDING, VERB_OF, folder, prepare, split

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from airflow_provider_spark_operator.cli import main
-from airflow_provider_spark_operator.cli.base.exit_codes import ExitCode
+from airflow_provider_spark_operator.cli.base.errors import ExitCode
 from airflow_provider_spark_operator.testing.applications import Application
 from airflow_provider_spark_operator.testing.log import Log
 from tests.cli.pods_with_ports import serve_ports

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from airflow_provider_spark_operator.cli.base.exit_codes import ExitCode
+from airflow_provider_spark_operator.cli.base.errors import ExitCode
 from tests.cli.local.test_local import write
 from tests.cli.program.test_main import APPLICATION
 

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from airflow_provider_spark_operator.cli import main
-from airflow_provider_spark_operator.cli.base.exit_codes import ExitCode
+from airflow_provider_spark_operator.cli.base.errors import ExitCode
 from airflow_provider_spark_operator.cli.controller.diagnosis.access import (
     FORWARD_PERMISSION,
     SCALE_PERMISSION,

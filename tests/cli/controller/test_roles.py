@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from airflow_provider_spark_operator.cli import main
-from airflow_provider_spark_operator.cli.base.exit_codes import ExitCode
+from airflow_provider_spark_operator.cli.base.errors import ExitCode
 from airflow_provider_spark_operator.cli.controller import roles
 
 DOCUMENTED = Path(__file__).parents[3] / "docs" / "manifests"

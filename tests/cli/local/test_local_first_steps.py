@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from airflow_provider_spark_operator.cli.base.exit_codes import ExitCode
+from airflow_provider_spark_operator.cli.base.errors import ExitCode
 from tests.cli.local.test_local import write
 from tests.cli.process import read_line, run_command, start_command
 

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from airflow_provider_spark_operator.cli import main
-from airflow_provider_spark_operator.cli.base.exit_codes import ExitCode
+from airflow_provider_spark_operator.cli.base.errors import ExitCode
 from tests.cli.local.test_local import write
 from tests.cli.process import start_command, wait_for_exit
 

@@ -8,7 +8,7 @@ from urllib.request import urlopen
 import pytest
 
 from airflow_provider_spark_operator.cli import main
-from airflow_provider_spark_operator.cli.base.exit_codes import ExitCode
+from airflow_provider_spark_operator.cli.base.errors import ExitCode
 from airflow_provider_spark_operator.cli.local.local_application import compose_local_application
 from airflow_provider_spark_operator.core.kubernetes.problems import InvalidResource
 from tests.cli.local.test_local import list_folder, write

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from airflow_provider_spark_operator.cli import main
-from airflow_provider_spark_operator.cli.base.exit_codes import ExitCode
+from airflow_provider_spark_operator.cli.base.errors import ExitCode
 from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
 from airflow_provider_spark_operator.kube.resources import SPARK_APPLICATIONS
 from tests.cli.local.test_local import build

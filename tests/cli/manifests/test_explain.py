@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from airflow_provider_spark_operator.cli import main
-from airflow_provider_spark_operator.cli.base.exit_codes import ExitCode
+from airflow_provider_spark_operator.cli.base.errors import ExitCode
 from airflow_provider_spark_operator.cli.files.field_tree import Field, build_tree
 from airflow_provider_spark_operator.cli.files.spark_properties import PROPERTIES
 from airflow_provider_spark_operator.core.dialects.apache_spec import CONF_KEYS

@@ -7,7 +7,7 @@ import yaml
 from airflow.sdk import DAG
 
 from airflow_provider_spark_operator.cli import main
-from airflow_provider_spark_operator.cli.base.exit_codes import ExitCode
+from airflow_provider_spark_operator.cli.base.errors import ExitCode
 from airflow_provider_spark_operator.core.convert.document import convert_document
 from airflow_provider_spark_operator.operators.spark_application import SparkApplicationOperator
 

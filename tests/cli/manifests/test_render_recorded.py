@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from airflow_provider_spark_operator.cli import main
-from airflow_provider_spark_operator.cli.base.exit_codes import ExitCode
+from airflow_provider_spark_operator.cli.base.errors import ExitCode
 from airflow_provider_spark_operator.core.spark.properties import parse_properties
 from tests.core.driver.golden import CASES, FOLDER, LOADER, REFUSED_BY_THE_API, Case, normalize_documents
 

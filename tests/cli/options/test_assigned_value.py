@@ -5,7 +5,7 @@ import re
 import pytest
 
 from airflow_provider_spark_operator.cli import main
-from airflow_provider_spark_operator.cli.base.exit_codes import ExitCode
+from airflow_provider_spark_operator.cli.base.errors import ExitCode
 from airflow_provider_spark_operator.cli.options.assignment import parse_assignment, read_value, read_value_at
 from tests.cluster import Cluster
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from airflow_provider_spark_operator.cli import main
-from airflow_provider_spark_operator.cli.base.exit_codes import ExitCode
+from airflow_provider_spark_operator.cli.base.errors import ExitCode
 from airflow_provider_spark_operator.cli.program import kubectl_completion
 from tests.cluster import Cluster, fail, run_on, stay_submitted
 from tests.kube.scripted_api import build_kubeconfig

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from airflow_provider_spark_operator import __version__
 from airflow_provider_spark_operator.cli import main
 from airflow_provider_spark_operator.cli.base import signals
-from airflow_provider_spark_operator.cli.base.exit_codes import ExitCode
+from airflow_provider_spark_operator.cli.base.errors import ExitCode
 from airflow_provider_spark_operator.cli.program.catalogue import VERBS, Verb
 from airflow_provider_spark_operator.cli.program.program import build_verb
 from tests.cli.parse import list_options

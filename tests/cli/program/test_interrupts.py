@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from airflow_provider_spark_operator.cli.base.exit_codes import ExitCode
+from airflow_provider_spark_operator.cli.base.errors import ExitCode
 from tests.cli.process import read_line, start_command, wait_for_exit
 
 # Python imports this module when it starts. The module stops the process where it would import a given module.

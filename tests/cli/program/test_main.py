@@ -6,7 +6,7 @@ import pytest
 
 import airflow_provider_spark_operator
 from airflow_provider_spark_operator.cli import main
-from airflow_provider_spark_operator.cli.base.exit_codes import ExitCode
+from airflow_provider_spark_operator.cli.base.errors import ExitCode
 
 APPLICATION = """
 apiVersion: spark.apache.org/v1

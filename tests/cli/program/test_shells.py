@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from airflow_provider_spark_operator.cli import main
-from airflow_provider_spark_operator.cli.base.exit_codes import ExitCode
+from airflow_provider_spark_operator.cli.base.errors import ExitCode
 from tests.cli.screen import Screen, needs_tmux, open_screen
 from tests.cluster import Cluster, stay_submitted
 
