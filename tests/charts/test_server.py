@@ -41,7 +41,7 @@ from control_plane import build_kubeconfig
 
 pytestmark = [needs_helm, pytest.mark.timeout(600), pytest.mark.xdist_group("server")]
 
-PREVIOUS = Path(__file__).parent / "previous"
+PREVIOUS = Path(__file__).parents[1] / "releases" / "0.1" / "crds"
 DEADLINE = 120
 # A repeated Event is read and changed.
 EVERY_EVENT = replace(QUICK, events=EventSettings(min_interval=timedelta(0)))
@@ -320,7 +320,7 @@ async def wait_until_webhook_is_called(client: KubeClient) -> None:
 
 
 def build_previous_chart(folder: Path) -> Path:
-    """Build the chart of the previous release, with earlier CRDs."""
+    """Build an earlier chart, with the CRDs of version 0.1."""
     chart = Path(shutil.copytree(CHART, folder / "spark-operator"))
     shutil.rmtree(chart / "files" / "crds")
     shutil.copytree(PREVIOUS, chart / "files" / "crds")

@@ -21,6 +21,8 @@ from tests.e2e.conftest import wait_until_deleted
 from tests.e2e.node import KUBECONFIG, NEEDED, delete_all, wait_until
 from tests.e2e.test_lifecycle import TERMINATED, WORK, build_script, wait_for_application
 
+# The chart of the release before this one. Its pods run the image of this release.
+PREVIOUS_CHART = CHART.parents[1] / "tests" / "releases" / "0.8" / "chart.tgz"
 CONTROLLER = os.environ.get("E2E_CONTROLLER_IMAGE", "")
 
 pytestmark = [
@@ -31,8 +33,13 @@ pytestmark = [
 
 
 @pytest.fixture
-async def release(client: KubeClient, definitions: None) -> AsyncIterator[tuple[str, str]]:
-    """The chart, installed into its own namespace to watch another one. Yields the names of both."""
+async def release(
+    client: KubeClient, definitions: None, request: pytest.FixtureRequest
+) -> AsyncIterator[tuple[str, str]]:
+    """The chart, installed into its own namespace to watch another one. Yields the names of both.
+
+    The parameter of the fixture is another chart.
+    """
     name = f"chart-{secrets.token_hex(3)}"
     operators, jobs = f"{name}-operators", f"{name}-jobs"
     # The namespace of the controller admits only pods that satisfy this standard.
@@ -54,7 +61,7 @@ async def release(client: KubeClient, definitions: None) -> AsyncIterator[tuple[
     words = ("--namespace", operators)
     try:
         run_helm(
-            *("install", RELEASE, str(CHART), *words, "--wait", "--timeout", "180s"),
+            *("install", RELEASE, str(getattr(request, "param", CHART)), *words, "--wait", "--timeout", "180s"),
             kubeconfig=Path(str(KUBECONFIG)),
             values=values,
         )
@@ -88,7 +95,12 @@ async def upgrade(client: KubeClient, namespace: str) -> None:
     run_helm(*words, kubeconfig=Path(str(KUBECONFIG)), values={"podAnnotations": {"release": "next"}})
 
 
-@pytest.mark.parametrize("disturb", [delete_the_leader, kill_the_leader, upgrade])
+@pytest.mark.parametrize(
+    ("release", "disturb"),
+    [(CHART, delete_the_leader), (CHART, kill_the_leader), (CHART, upgrade), (PREVIOUS_CHART, upgrade)],
+    ids=["deleted leader", "killed leader", "upgrade", "upgrade of the previous release"],
+    indirect=["release"],
+)
 async def test_other_replica_continues_a_running_application(
     client: KubeClient, release: tuple[str, str], disturb: Callable[[KubeClient, str], Awaitable[None]]
 ) -> None:
