@@ -40,7 +40,7 @@ AIRFLOW_PYTHON ?= $(call find_python,$(old_enough),python3.12 python3.11 python3
 
 .PHONY: help demo dist installation test coverage check prose format spark-submit test-spark-submit e2e e2e-kueue \
   airflow airflow-versions faults charts contract kueue traces reliability docs site bench clean \
-  envtest image kind workflows check-dist bounds check-tag release-page
+  envtest image kind workflows check-dist bounds check-tag release-page changelog
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9. -]+:.*## / {split($$1, names, " "); printf "  %-17s %s\n", names[1], $$2}' \
@@ -271,6 +271,9 @@ release-page: check-tag ## Create the page of the release TAG on GitHub (needs g
 	@awk '/^## / {found = index($$0, "## [$(version)]") == 1; next} found' CHANGELOG.md >sbom/notes.md
 	@gh release create "$$TAG" --verify-tag --title "$(version)" --notes-file sbom/notes.md \
 	  $$(case $(version) in *rc*) echo --prerelease;; esac) dist/* sbom/*.json
+
+changelog: $(tools)/zizmor ## Write the section of this version in CHANGELOG.md from the fragments in changelog.d
+	@$(tools)/towncrier build --yes --version $(version)
 
 bounds: dist ## Test the wheels with the lowest packages that they allow, and with the newest (needs a package index)
 	@exec $(bin)/python $(select) bounds

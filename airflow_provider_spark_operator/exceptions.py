@@ -10,6 +10,23 @@ from datetime import timedelta
 
 from .airflow_compat import AirflowException, AirflowFailException, mask_secrets
 
+__all__ = [
+    "SparkApplicationConflict",
+    "SparkApplicationDeleted",
+    "SparkApplicationDeletedByUser",
+    "SparkApplicationError",
+    "SparkApplicationFailed",
+    "SparkApplicationForbidden",
+    "SparkApplicationNotFound",
+    "SparkApplicationTimedOut",
+    "SparkBudgetExceeded",
+    "SparkCheckFailed",
+    "SparkClusterDeleted",
+    "SparkClusterDeletedByUser",
+    "SparkInfrastructureFailed",
+    "SparkSchedulingFailed",
+]
+
 
 class SparkApplicationError(AirflowException):
     """The base class of the exceptions for Spark applications.

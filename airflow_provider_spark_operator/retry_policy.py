@@ -23,6 +23,8 @@ from .exceptions import SparkApplicationDeleted, SparkApplicationError, SparkApp
 if TYPE_CHECKING:
     from airflow.sdk import Context
 
+__all__ = ["SparkRetryPolicy"]
+
 logger = logging.getLogger(__name__)
 
 STORE_KEY = "spark_memory_growth"

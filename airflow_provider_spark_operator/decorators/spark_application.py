@@ -15,6 +15,8 @@ from . import driver_script
 if TYPE_CHECKING:
     from .spark_application_runtime import FunctionProgram
 
+__all__ = ["SparkDecoratedOperator"]
+
 _NOT_FOR_FUNCTIONS = ("py_file", "main_class", "arguments")
 
 

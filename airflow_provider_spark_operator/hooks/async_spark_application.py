@@ -45,6 +45,8 @@ from .task_log import TaskLog, read_driver_log_options
 from .task_stamp import stamp_of
 from .verdict import ApplicationVerdict, build_preliminary_verdict, build_verdict
 
+__all__ = ["AsyncSparkApplicationHook"]
+
 logger = logging.getLogger(__name__)
 
 Named: TypeAlias = str | ApplicationReference

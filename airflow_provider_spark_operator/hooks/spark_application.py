@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from .spark_application_runtime import HookSession
     from .verdict import ApplicationVerdict
 
+__all__ = ["SparkApplicationHook"]
+
 _Result = TypeVar("_Result")
 
 

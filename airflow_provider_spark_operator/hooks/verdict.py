@@ -11,6 +11,8 @@ from ..exceptions import build_failure
 from ..follow.access.reference import ApplicationReference
 from ..follow.watching.wait import Conclusion
 
+__all__ = ["ApplicationVerdict"]
+
 
 @dataclass(frozen=True)
 class ApplicationVerdict:

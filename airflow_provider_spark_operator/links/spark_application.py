@@ -13,6 +13,8 @@ from ..airflow_compat import TaskInstanceKey
 from .target import LinkTarget
 from .url import build_url, find_url
 
+__all__ = ["DriverLogLink", "SparkHistoryServerLink", "SparkUILink"]
+
 
 class SparkUILink(BaseOperatorLink):
     """Link to the Spark UI of the application.

@@ -11,6 +11,8 @@ from ..core.kubernetes.times import read_time
 from .target import LinkTarget
 from .url import build_url, find_url
 
+__all__ = ["SparkMasterLogLink", "SparkMasterUILink"]
+
 
 class SparkMasterUILink(BaseOperatorLink):
     """Link to the web interface of the master. `[spark_operator] cluster_ui_url` sets the URL."""

@@ -10,6 +10,8 @@ from ..airflow_compat import TaskInstanceKey, conf
 from ..provider import VIEW_PATH
 from .url import push_xcoms
 
+__all__ = ["SparkViewLink"]
+
 
 class SparkViewLink(BaseOperatorLink):
     """Link to what the application of the task does, or did. Every task has it. Needs no configuration."""

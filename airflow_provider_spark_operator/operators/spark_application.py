@@ -60,6 +60,8 @@ if TYPE_CHECKING:
     from ..links.target import LinkTarget
     from .spark_application_runtime import ApplicationRun, Program
 
+__all__ = ["SparkApplicationOperator"]
+
 _CONVERTERS = {
     **dict.fromkeys(("py_file", *select_names(Form.FILE)), checks.convert_path),
     **dict.fromkeys(select_names(Form.GROUP, Form.GROUPS), convert_to_plain),

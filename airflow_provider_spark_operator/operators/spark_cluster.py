@@ -43,6 +43,8 @@ if TYPE_CHECKING:
     from ..links.target import LinkTarget
     from .spark_cluster_runtime import ClusterCreation, ClusterDeletion
 
+__all__ = ["DeleteSparkClusterOperator", "SparkClusterOperator"]
+
 _NOUN = "cluster"
 # Stands for the connection of the task that creates the cluster. None stands for the default cluster.
 _INHERITED: Final = ""

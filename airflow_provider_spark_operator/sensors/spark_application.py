@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from ..links.target import LinkTarget
     from .spark_application_runtime import ApplicationWait
 
+__all__ = ["SparkApplicationSensor"]
+
 
 class SparkApplicationSensor(BaseSensorOperator):
     """Wait until an application has reached a state.

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from ..links.target import LinkTarget
     from .spark_cluster_runtime import ClusterWait
 
+__all__ = ["SparkClusterSensor"]
+
 
 class SparkClusterSensor(BaseSensorOperator):
     """Wait until a SparkCluster can run applications: its master and its workers are ready.

@@ -12,6 +12,8 @@ from .log import Log
 from .pods import build_ended_container, build_running_container
 from .target import ScriptTarget
 
+__all__ = ["Application", "fail", "run_on", "run_out_of_memory", "stay_submitted", "succeed"]
+
 
 class Application:
     """One application. A script calls its methods, which act as the operator and the pods would.

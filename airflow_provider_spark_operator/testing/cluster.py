@@ -23,6 +23,8 @@ from .dialect_states import find_states
 from .resources import ScriptedResources
 from .spark_clusters import ScriptedSparkCluster, SparkClusterScript, come_up
 
+__all__ = ["ScriptedCluster"]
+
 NAMESPACE = "jobs"
 DEADLINE = 60.0
 _TOKEN = "only-for-tests"  # noqa: S105 - it protects only the store of this process

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
     from .cluster import ScriptedCluster
 
+__all__ = ["airflow_database", "dags_folder", "run_spark_dag", "spark_cluster"]
+
 OPTION = "spark_own_airflow"
 _HOME = pytest.StashKey[Path]()
 

@@ -9,6 +9,8 @@ from ..core.kubernetes.names import LABEL_CLUSTER_NAME, LABEL_ROLE, ROLE_MASTER,
 from .pods import build_running_container
 from .target import ScriptTarget
 
+__all__ = ["ScriptedSparkCluster", "be_refused", "come_up", "stay_without_workers"]
+
 
 class ScriptedSparkCluster:
     """One SparkCluster. A script calls its methods, which act as the operator and the pods would.

@@ -10,6 +10,8 @@ from airflow.triggers.base import BaseTrigger
 from ..airflow_compat import TaskDeferred, deserialize, import_string, serialize
 from ..hooks.loop import LoopThread
 
+__all__ = ["TaskInstance", "defer", "fire", "reload", "run"]
+
 _FIRING_SECONDS = 60.0
 
 

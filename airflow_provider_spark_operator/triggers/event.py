@@ -9,6 +9,8 @@ from typing import Any
 from ..core.kubernetes.names import DEFAULT_API_VERSION
 from ..core.kubernetes.times import format_duration
 
+__all__ = ["ApplicationEvent", "EventKind"]
+
 FORMAT_VERSION = 1
 
 

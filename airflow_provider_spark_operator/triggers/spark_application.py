@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from .links import ShowLinks
     from .spark_application_runtime import ApplicationWatch, StateWatch
 
+__all__ = ["SparkApplicationStateTrigger", "SparkApplicationTrigger"]
+
 
 class SparkApplicationTrigger(BaseTrigger):
     """Fires once: when the application has ended or was deleted, or when the deadline has passed.

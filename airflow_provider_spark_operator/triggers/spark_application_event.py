@@ -15,6 +15,8 @@ from ..core.kubernetes.names import DEFAULT_API_VERSION, DELIVERY_KEY_PREFIX
 from ..core.kubernetes.problems import InvalidResource
 from ..core.parameters.arguments import DEFAULT_CONNECTION_ID
 
+__all__ = ["SparkApplicationEventTrigger"]
+
 OUTCOMES: Final = ("succeeded", "failed", "application", "infrastructure", "scheduling")
 _EVERY_END: Final = ("failed", "succeeded")
 _OPTIONAL: Final = ("namespace", "kubernetes_conn_id", "queue")

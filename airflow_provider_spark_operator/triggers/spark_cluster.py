@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from .links import ShowLinks
     from .spark_cluster_runtime import ClusterWatch
 
+__all__ = ["SparkClusterTrigger"]
+
 
 class SparkClusterTrigger(BaseTrigger):
     """Fires once: when the SparkCluster is ready, has failed or was deleted, or when the deadline has passed.

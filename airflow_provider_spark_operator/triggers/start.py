@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
     from .start_runtime import SubmissionWatch
 
+__all__ = ["SparkApplicationStartTrigger"]
+
 
 class SparkApplicationStartTrigger(BaseTrigger):
     """Fires once: submits the application, and waits until it has ended or was deleted.

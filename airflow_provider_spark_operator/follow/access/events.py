@@ -17,6 +17,8 @@ from ...kube.resources import EVENTS
 from .pods import read_driver_pod
 from .reference import ApplicationReference
 
+__all__ = ["KubernetesEvent"]
+
 logger = logging.getLogger(__name__)
 
 MAX_EVENTS: Final = 20_000

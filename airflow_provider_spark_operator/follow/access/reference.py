@@ -6,6 +6,8 @@ from typing import Any, Self
 
 from ...kube.resources import SPARK_APPLICATIONS, ResourceType
 
+__all__ = ["ApplicationReference"]
+
 
 @dataclass(frozen=True)
 class ApplicationReference:
