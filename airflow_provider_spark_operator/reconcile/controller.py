@@ -15,10 +15,8 @@ from ..kube.transport import RequestRetryPolicy
 from .attempts.attempt import ReconcileLater
 from .kueue.admissions import Admissions
 from .kueue.queue_actions import QueueActions
-from .loop.informer import Caches, Informer
-from .loop.queue import WorkQueue
-from .loop.scope_watch import ScopeWatch
-from .loop.workers import Workers
+from .loop.informer import Caches, Informer, ScopeWatch
+from .loop.queue import Workers, WorkQueue
 from .objects.cache import ObjectCache, ObjectKey
 from .objects.clock import utc_now
 from .objects.kinds import APPLICATION, CLUSTER, Kind

@@ -18,7 +18,7 @@ from airflow_provider_spark_operator.kube.resources import (
     SPARK_CLUSTERS,
     ResourceType,
 )
-from airflow_provider_spark_operator.reconcile.objects.patches import build_finalizers_patch
+from airflow_provider_spark_operator.reconcile.reconcilers.resources import build_finalizers_patch
 from tests.reconcile.harness import state_of
 from tests.reliability.harness import Harness
 from tests.reliability.odd import ANOTHER_FINALIZER, generate_odd_resources

@@ -23,8 +23,7 @@ from ...reconcile.objects.scope import EveryNamespace, NamedNamespaces, Scope, S
 from ...reconcile.ownership.claims import is_settled, read_state
 from ...reconcile.ownership.election import Elector, create_identity, elect
 from ...reconcile.reload import Mark, SettingsFile, follow_settings, read_mark
-from ...reconcile.serving.health import StallMonitor, serve_health
-from ...reconcile.serving.http_server import choose_address
+from ...reconcile.serving.http_server import StallMonitor, choose_address, serve_health
 from ...reconcile.serving.metrics import Metrics, serve_metrics
 from ...reconcile.settings.settings import ControllerSettings, SettingsError, replace_settings, resolve_lease
 from ..base.errors import CommandError, ExitCode, print_note

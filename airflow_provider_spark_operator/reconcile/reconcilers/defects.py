@@ -9,10 +9,9 @@ from ...core.kubernetes.json_object import JsonObject
 from ...core.states import reasons
 from ...kube.errors import KubeError
 from ..objects.cache import ObjectKey
-from ..objects.patches import build_precondition
 from ..ownership.claims import Standing
 from ..reports.events import WARNING, EventRecorder, ResourceEvent
-from .resources import Resources
+from .resources import Resources, build_precondition
 
 logger = logging.getLogger(__name__)
 

@@ -22,12 +22,18 @@ from ...core.states.states import ApplicationState
 from ...kube.errors import BadRequest, Conflict, Invalid, KubeError
 from ..attempts.attempt import ReconcileLater
 from ..objects.cache import ObjectKey, key_of
-from ..objects.patches import build_status_patch
 from ..ownership.claims import Standing
-from ..reports.events import NORMAL, WARNING, EventRecorder, ResourceEvent, build_invalid_event
-from ..reports.failures import is_reported, name_failure
+from ..reports.events import (
+    NORMAL,
+    WARNING,
+    EventRecorder,
+    ResourceEvent,
+    build_invalid_event,
+    is_reported,
+    name_failure,
+)
 from ..serving.metrics import Metrics
-from .resources import ResourceChanged, Resources
+from .resources import ResourceChanged, Resources, build_status_patch
 
 logger = logging.getLogger(__name__)
 

@@ -1,4 +1,4 @@
-"""Kubernetes Events, which `kubectl describe` shows to the user of a resource."""
+"""Kubernetes Events, which `kubectl describe` shows to the user of a resource, and their reasons after failures."""
 
 import asyncio
 import hashlib
@@ -9,11 +9,14 @@ from datetime import datetime
 from ...core.kubernetes.json_object import JsonObject
 from ...core.kubernetes.problems import InvalidResource, cut_middle
 from ...core.kubernetes.times import read_time
+from ...core.models.application import SparkApplication
+from ...core.models.cluster import SparkCluster
+from ...core.models.cluster_status import ClusterState
 from ...core.states import reasons
-from ...core.states.states import RUNNING, STARTING
+from ...core.states.states import INITIALIZING, RUNNING, STARTING, ApplicationState
 from ...core.validation.validate import validate_without_status
 from ...kube.client import KubeClient
-from ...kube.errors import AlreadyExists, KubeError
+from ...kube.errors import AlreadyExists, KubeError, ServerError, is_refusal
 from ...kube.resources import EVENTS
 from ..objects.cache import ObjectKey, key_of
 from ..objects.kinds import KINDS
@@ -235,3 +238,46 @@ def build_repetition(existing: JsonObject, document: JsonObject, settings: Event
 def _build_log_fields(document: JsonObject) -> dict[str, str]:
     involved = document["involvedObject"]
     return {KINDS[involved["kind"]].noun: str(ObjectKey(involved["namespace"], involved["name"]))}
+
+
+# The Apache operator also reports errors of these requests from which the API server may recover.
+_ALSO_PASSING = frozenset({reasons.CLUSTER_REQUEST_FAILED, reasons.STATUS_UPDATE_FAILED})
+
+
+def name_failure(model: SparkApplication | SparkCluster) -> str:
+    """Return the reason of the Event if an action on the resource fails."""
+    if model.deletion_timestamp is not None:
+        return reasons.CLEANUP_ERROR
+    return _name_application_failure(model) if isinstance(model, SparkApplication) else _name_cluster_failure(model)
+
+
+def is_reported(reason: str, error: KubeError) -> bool:
+    """Whether an Event reports the error. Lost connections, throttling and conflicts end without the user's help.
+
+    Args:
+        reason: The reason of the Event.
+        error: The error of the request.
+    """
+    return is_refusal(error) or (isinstance(error, ServerError) and reason in _ALSO_PASSING)
+
+
+def _name_application_failure(application: SparkApplication) -> str:
+    status = application.status
+    state = status.current_state.current_state_summary if status else ApplicationState.SUBMITTED
+    if state is ApplicationState.SUSPENDED:
+        return reasons.SUSPEND_RELEASE_FAILED
+    if state in INITIALIZING and application.spec.suspend:
+        return reasons.SUSPEND_CHECK_FAILED
+    return reasons.RECONCILE_ERROR
+
+
+def _name_cluster_failure(cluster: SparkCluster) -> str:
+    status = cluster.status
+    match status.current_state.current_state_summary if status else ClusterState.SUBMITTED:
+        case ClusterState.SUSPENDED:
+            return reasons.SUSPEND_RELEASE_FAILED
+        case ClusterState.SCHEDULING_FAILURE:
+            return reasons.CLUSTER_RELEASE_FAILED
+        case ClusterState.SUBMITTED:
+            return reasons.SUSPEND_CHECK_FAILED if cluster.spec.suspend else reasons.CLUSTER_REQUEST_FAILED
+    return reasons.RECONCILE_ERROR

@@ -2,8 +2,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
-from airflow_provider_spark_operator.reconcile.loop.queue import WorkQueue
-from airflow_provider_spark_operator.reconcile.loop.workers import Workers
+from airflow_provider_spark_operator.reconcile.loop.queue import Workers, WorkQueue
 from airflow_provider_spark_operator.reconcile.objects.cache import ObjectKey
 from tests.reconcile.harness import DEADLINE
 

@@ -23,7 +23,7 @@ from airflow_provider_spark_operator.kube.resources import (
     STATEFUL_SETS,
     ResourceType,
 )
-from airflow_provider_spark_operator.reconcile.reports.failures import is_reported, name_failure
+from airflow_provider_spark_operator.reconcile.reports.events import is_reported, name_failure
 from tests.builders import build_application_model, build_status_at
 from tests.reconcile.harness import Api, build_application, build_error, run_controller, state_of
 from tests.reconcile.reconcilers.test_clusters import build_cluster

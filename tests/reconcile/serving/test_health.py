@@ -4,8 +4,7 @@ import socket
 import aiohttp
 import pytest
 
-from airflow_provider_spark_operator.reconcile.serving.health import StallMonitor, serve_health
-from airflow_provider_spark_operator.reconcile.serving.http_server import choose_address
+from airflow_provider_spark_operator.reconcile.serving.http_server import StallMonitor, choose_address, serve_health
 
 
 async def fetch_statuses(port: int, host: str = "127.0.0.1") -> dict[str, int]:

@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
-from airflow_provider_spark_operator.reconcile.objects.patches import (
+from airflow_provider_spark_operator.reconcile.reconcilers.resources import (
     build_finalizers_patch,
     build_merge_patch,
     build_status_patch,
