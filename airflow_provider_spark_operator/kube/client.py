@@ -12,9 +12,8 @@ import aiohttp
 
 from ..core.kubernetes.json_object import JsonObject
 from .call import Call
-from .collection import ObjectList, Trim, WatchEvent, read_events, read_pages
+from .collection import ObjectList, Trim, WatchEvent, read_events, read_pages, split_lines
 from .errors import LogUnavailable, NotFound
-from .lines import split_lines
 from .link import Links
 from .resources import PODS, ResourceType
 from .transport import Transport

@@ -1,14 +1,15 @@
-"""Read the objects of a collection: the pages of a list, and the events of a watch."""
+"""Read the objects of a collection: the pages of a list, the events of a watch, and the lines of a streamed answer."""
 
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
+import aiohttp
+
 from ..core.kubernetes.json_object import JsonObject
 from .bounded_json import read_json
 from .call import Call
-from .lines import LineTooLong, split_lines
 from .resources import ResourceType
 from .transport import AnswerTooLarge, Transport
 
@@ -118,3 +119,48 @@ def _complete_item(item: JsonObject, resource: ResourceType, trim: Trim | None) 
     if trim is not None:
         trim(item)
     return item
+
+
+class LineTooLong(Exception):
+    """A line exceeds the limit of the reader."""
+
+
+async def split_lines(content: aiohttp.StreamReader, *, longest: int, cut: bool = False) -> AsyncGenerator[bytes, None]:
+    r"""Yield the lines of a stream without their line ends. The last line may lack `\n`.
+
+    aiohttp's own `readline` fails on lines longer than its buffer, which large objects exceed.
+
+    Args:
+        content: The body of an answer.
+        longest: The limit of a line in bytes.
+        cut: Shorten longer lines to `longest` instead of raising.
+
+    Raises:
+        LineTooLong: A line exceeds `longest` and `cut` is not set.
+    """
+    pending = bytearray()
+    skipping = False  # skip the rest of a shortened line
+    async for chunk in content.iter_any():
+        *complete, rest = chunk.split(b"\n")
+        for piece in complete:
+            if not skipping:
+                pending += piece
+                _check_length(pending, longest, cut)
+                yield bytes(pending[:longest])
+            pending.clear()
+            skipping = False
+        if skipping:
+            continue
+        pending += rest
+        if len(pending) > longest:
+            _check_length(pending, longest, cut)
+            yield bytes(pending[:longest])
+            pending.clear()
+            skipping = True
+    if pending:
+        yield bytes(pending)
+
+
+def _check_length(line: bytearray, longest: int, cut: bool) -> None:
+    if len(line) > longest and not cut:
+        raise LineTooLong(f"a line is longer than {longest} bytes")

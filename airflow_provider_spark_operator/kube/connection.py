@@ -21,14 +21,13 @@ from .call import CallObserver, RequestCheck, RequestGate
 from .checked_connector import CheckedConnector
 from .client import KubeClient
 from .credentials import Credentials
-from .endpoint import Access, Fingerprint, InvalidEndpoint, build_tls_context, digest
+from .endpoint import Access, Fingerprint, InvalidEndpoint, build_tls_context, digest, open_service_account
+from .endpoint import compute_fingerprint as compute_service_account_fingerprint
 from .errors import ConfigurationError, NoClusterConfigured
 from .kubeconfig import Choice, Document, Malformed, choose, open_choice, read_kubeconfigs
 from .link import Link, Links
 from .managed_cluster import ClusterLocation, ManagedCluster
 from .plugins import ask_plugin
-from .service_account import compute_fingerprint as compute_service_account_fingerprint
-from .service_account import open_service_account
 from .transport import RequestRetryPolicy, Transport
 from .yaml_text import YamlError, describe_position
 

@@ -1,17 +1,18 @@
 """How the operator of each dialect writes the progress of an application into its status."""
 
 from collections.abc import Callable, Mapping
+from copy import deepcopy
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final
 
+from ..core.dialects import kubeflow
 from ..core.dialects.base import Dialect
 from ..core.dialects.dialect import APACHE, KUBEFLOW
 from ..core.dialects.kubeflow import KubeflowState
 from ..core.kubernetes.json_object import JsonObject
 from ..core.states.states import ApplicationState
 from ..crds.definitions import build_custom_resource_definitions
-from .definitions import build_kubeflow_definition
 
 
 @dataclass(frozen=True)
@@ -161,3 +162,46 @@ _STATES: Final[Mapping[str, DialectStates]] = {
         },
     ),
 }
+
+
+_OPEN: Final[JsonObject] = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+_SPEC: Final[JsonObject] = _OPEN | {
+    "required": ["driver", "executor", "mainApplicationFile", "sparkVersion", "type"],
+    "properties": {
+        "type": {"type": "string", "enum": ["Java", "Python", "Scala", "R"]},
+        "sparkVersion": {"type": "string"},
+        "mainApplicationFile": {"type": "string"},
+        "mode": {"type": "string", "enum": ["cluster", "client"]},
+        "driver": _OPEN,
+        "executor": _OPEN,
+    },
+}
+_SCHEMA: Final[JsonObject] = {
+    "type": "object",
+    "required": ["metadata", "spec"],
+    "properties": {"metadata": {"type": "object"}, "spec": _SPEC, "status": _OPEN},
+}
+_NAMES: Final[JsonObject] = {"kind": "SparkApplication", "plural": "sparkapplications", "shortNames": ["sparkapp"]}
+
+
+def build_kubeflow_definition() -> JsonObject:
+    """Return the definition as a new document, with the required fields and enumerations of Kubeflow's chart.
+
+    All other fields are accepted unchecked.
+    """
+    versions = [
+        {
+            "name": version,
+            "served": True,
+            "storage": version == kubeflow.VERSIONS[0],
+            "subresources": {"status": {}},
+            "schema": {"openAPIV3Schema": deepcopy(_SCHEMA)},
+        }
+        for version in kubeflow.VERSIONS
+    ]
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": f"sparkapplications.{kubeflow.GROUP}"},
+        "spec": {"group": kubeflow.GROUP, "scope": "Namespaced", "names": deepcopy(_NAMES), "versions": versions},
+    }

@@ -10,7 +10,7 @@ import pytest
 from airflow_provider_spark_operator.cli.program.catalogue import VERBS
 from airflow_provider_spark_operator.core.dialects.dialect import KUBEFLOW
 from airflow_provider_spark_operator.crds import build_custom_resource_definitions
-from airflow_provider_spark_operator.testing.definitions import build_kubeflow_definition
+from airflow_provider_spark_operator.testing.dialect_states import build_kubeflow_definition
 from tests.cluster import Cluster
 
 # pytest parses each module of the package when it is imported. If two threads parse at the same time, Python 3.11

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from airflow_provider_spark_operator.testing.definitions import build_kubeflow_definition
+from airflow_provider_spark_operator.testing.dialect_states import build_kubeflow_definition
 from tests.cli.process import run_command
 
 from contract.conversation import DEADLINE, MERGE_PATCH, Conversation

@@ -9,9 +9,13 @@ from typing import Any
 import pytest
 import yaml
 
-from airflow_provider_spark_operator.kube.endpoint import Access, InvalidEndpoint, build_tls_context
+from airflow_provider_spark_operator.kube.endpoint import (
+    Access,
+    InvalidEndpoint,
+    build_tls_context,
+    open_service_account,
+)
 from airflow_provider_spark_operator.kube.kubeconfig import Document, Malformed, choose, open_choice, read_kubeconfigs
-from airflow_provider_spark_operator.kube.service_account import open_service_account
 from tests.kube.certificates import create_certificate
 from tests.kube.scripted_api import build_kubeconfig
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from airflow_provider_spark_operator.kube.lines import LineTooLong, split_lines
+from airflow_provider_spark_operator.kube.collection import LineTooLong, split_lines
 
 if TYPE_CHECKING:
     import aiohttp

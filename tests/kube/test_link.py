@@ -13,7 +13,7 @@ import yaml
 from aiohttp import web
 from aiohttp.test_utils import unused_port
 
-from airflow_provider_spark_operator.kube import connection, credentials, link, service_account
+from airflow_provider_spark_operator.kube import connection, credentials, endpoint, link
 from airflow_provider_spark_operator.kube.call import Call
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.connection import (
@@ -173,8 +173,8 @@ async def test_token_and_the_authority_of_a_pod_are_read_again(tmp_path: Path, m
         monkeypatch.setenv("KUBERNETES_SERVICE_PORT", port)
         folder = tmp_path / "account"
         folder.mkdir()
-        monkeypatch.setattr(service_account.open_service_account, "__defaults__", (folder,))
-        monkeypatch.setattr(service_account.compute_fingerprint, "__kwdefaults__", {"folder": folder})
+        monkeypatch.setattr(endpoint.open_service_account, "__defaults__", (folder,))
+        monkeypatch.setattr(endpoint.compute_fingerprint, "__kwdefaults__", {"folder": folder})
         (tmp_path / "other").mkdir()
         create_certificate(tmp_path / "other")
         (folder / "ca.crt").write_bytes((tmp_path / "other" / "certificate.pem").read_bytes())
