@@ -1,3 +1,3 @@
 """Apache Spark on Kubernetes for Apache Airflow: provider, lifecycle core, controller and local cluster."""
 
-__version__ = "0.1.0"
+__version__ = "0.9.0rc1"

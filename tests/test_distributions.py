@@ -81,7 +81,7 @@ def test_wheel_lists_its_requirements(wheel: zipfile.ZipFile) -> None:
     if metadata["Name"] == "local-kubernetes":
         assert {name.partition(">")[0] for name in required} == {"aiohttp", "cryptography", "pyyaml"}
     else:
-        assert "local-kubernetes>=0.1.0;extra=='local'" in required
+        assert "local-kubernetes>=0.9.0rc1;extra=='local'" in required
         assert not [name for name in required if name.startswith("local-kubernetes") and "extra" not in name]
 
 
