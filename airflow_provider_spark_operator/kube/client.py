@@ -250,12 +250,11 @@ class KubeClient:
         found = await self._transport.request(Call("get", "GET", _VERSION, None, address="/version"))
         return str(found.get("gitVersion") or "unknown")
 
-    async def is_served(self, resource: ResourceType, subresource: str | None = None) -> bool:
-        """Return whether the API serves the kind, or its subresource, in exactly this version."""
+    async def is_served(self, resource: ResourceType) -> bool:
+        """Return whether the API serves the kind in exactly this version."""
         root = "/apis" if resource.group else "/api"
         served = await self._discover(resource, f"{root}/{resource.api_version}")
-        name = f"{resource.plural}/{subresource}" if subresource else resource.plural
-        return any(item.get("name") == name for item in served.get("resources") or ())
+        return any(item.get("name") == resource.plural for item in served.get("resources") or ())
 
     async def list_versions(self, resource: ResourceType) -> tuple[str, ...]:
         """List the versions of the kind's group. Use `is_served` to find out whether a version contains the kind."""

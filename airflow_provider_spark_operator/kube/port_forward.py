@@ -13,6 +13,10 @@ from typing import Final, TypeAlias
 import aiohttp
 
 from .client import KubeClient
+from .errors import KubeError
+
+LOOPBACK: Final = "127.0.0.1"
+"""Only programs on this machine can connect to a forwarded port."""
 
 _DATA: Final = 0
 _ERROR: Final = 1
@@ -51,6 +55,42 @@ async def forward_connection(
         finally:
             sending.cancel()
             await asyncio.wait({sending})
+
+
+async def serve_port(
+    client: KubeClient,
+    namespace: str,
+    find: Callable[[], Awaitable[tuple[str, int]]],
+    report: Callable[[Exception], None],
+    port: int = 0,
+) -> asyncio.Server:
+    """Listen at a local port, and forward each connection to a pod.
+
+    Args:
+        client: The client of the cluster.
+        namespace: The namespace of the pod.
+        find: Finds the pod and its port for a new connection.
+        report: Receives the error that ended a connection.
+        port: The local port. 0 for a free one.
+
+    Raises:
+        OSError: The local port cannot be used.
+    """
+
+    async def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        async def write(data: bytes) -> None:
+            writer.write(data)
+            await writer.drain()
+
+        with suppress(OSError):  # the local side closed the connection
+            try:
+                await forward_connection(client, namespace, *await find(), reader, write)
+            except (KubeError, PortForwardError) as error:
+                report(error)
+            finally:
+                writer.close()
+
+    return await asyncio.start_server(accept, LOOPBACK, port)
 
 
 async def _send(reader: asyncio.StreamReader, socket: aiohttp.ClientWebSocketResponse) -> None:

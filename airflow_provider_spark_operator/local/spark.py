@@ -38,7 +38,8 @@ _LOOPBACK = "127.0.0.1"
 _KUBERNETES_MASTER = "k8s://"
 # The defaults of Spark's start-master.sh.
 _MASTER_PORTS = {"SPARK_MASTER_PORT": MASTER_PORT, "SPARK_MASTER_WEBUI_PORT": MASTER_WEB_PORT}
-_UI_PORT = 4040
+# The ports of a driver that clients use: those of its web interface and of a Spark Connect server.
+_SERVED_PORTS = {"spark.ui.port": 4040, "spark.connect.grpc.binding.port": 15002}
 # The list of Spark's launcher (`JavaModuleOptions`), without the module that few runtimes have.
 _OPENED = (
     "java.base/java.lang",
@@ -221,7 +222,9 @@ def _build_settings(place: ContainerPlace, api: ApiAccess, properties: Mapping[s
         "spark.driver.host": _LOOPBACK,
         "spark.driver.port": "0",
         "spark.driver.blockManager.port": "0",
-        "spark.ui.port": str(place.assign_port(_parse_port(properties, "spark.ui.port", _UI_PORT))),
+        **{
+            key: str(place.assign_port(_parse_port(properties, key, default))) for key, default in _SERVED_PORTS.items()
+        },
         AUTHENTICATE_KEY: "true",
         "spark.kubernetes.driver.master": api.url,
     }

@@ -4,7 +4,7 @@ import os
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeVar
 
 import jinja2
 from airflow.sdk import BaseOperator, BaseOperatorLink, Context, XComArg
@@ -41,13 +41,15 @@ from .retries import ask_policy, resume_task
 
 if TYPE_CHECKING:
     from ..links.target import LinkTarget
-    from .spark_cluster_runtime import ClusterCreation, ClusterDeletion
+    from .spark_cluster_runtime import ClusterCreation, SharedDeletion
 
 __all__ = ["DeleteSparkClusterOperator", "SparkClusterOperator"]
 
 _NOUN = "cluster"
-# Stands for the connection of the task that creates the cluster. None stands for the default cluster.
-_INHERITED: Final = ""
+INHERITED: Final = ""
+"""Stands for the connection of the task that creates the cluster. None stands for the default cluster."""
+
+_Creator = TypeVar("_Creator", bound=BaseOperator)
 
 
 class SparkClusterOperator(BaseOperator):
@@ -237,7 +239,7 @@ class DeleteSparkClusterOperator(BaseOperator):
         cluster: SparkClusterOperator | None = None,
         name: str | XComArg | None = None,
         namespace: str | XComArg | None = None,
-        kubernetes_conn_id: str | None = _INHERITED,
+        kubernetes_conn_id: str | None = INHERITED,
         only_own: bool = True,
         ignore_missing: bool = False,
         wait_until_gone: bool = True,
@@ -246,11 +248,11 @@ class DeleteSparkClusterOperator(BaseOperator):
     ) -> None:
         super().__init__(**take_retry_policy(kwargs))
         check_booleans(only_own=only_own, ignore_missing=ignore_missing, wait_until_gone=wait_until_gone)
-        creator = _find_creator(cluster, name)
+        creator = find_creator(cluster, name, SparkClusterOperator, "cluster")
         self.name = creator.output if creator and name is None else name
         self.namespace = XComArg(creator, key="namespace") if creator and namespace is None else namespace
         inherited = creator.kubernetes_conn_id if creator else DEFAULT_CONNECTION_ID
-        self.kubernetes_conn_id = inherited if kubernetes_conn_id == _INHERITED else kubernetes_conn_id
+        self.kubernetes_conn_id = inherited if kubernetes_conn_id == INHERITED else kubernetes_conn_id
         self.only_own = only_own
         self.ignore_missing = ignore_missing
         self.wait_until_gone = wait_until_gone
@@ -263,35 +265,42 @@ class DeleteSparkClusterOperator(BaseOperator):
         """Delete the cluster, and wait until it no longer exists; see the class."""
         self._create_run(context).execute()
 
-    def _create_run(self, context: Context) -> "ClusterDeletion":
-        from .spark_cluster_runtime import ClusterDeletion
+    def _create_run(self, context: Context) -> "SharedDeletion":
+        from .spark_cluster_runtime import SharedDeletion
 
-        return ClusterDeletion(self, context)
+        return SharedDeletion(self, context)
 
 
-def _find_creator(cluster: object, name: str | XComArg | None) -> SparkClusterOperator | None:
-    """Return the task that creates the cluster; None if `name` is the text of a name.
+def find_creator(creator: object, name: str | XComArg | None, kind: type[_Creator], parameter: str) -> _Creator | None:
+    """Return the task that creates a shared resource; None if `name` is the text of a name.
+
+    Args:
+        creator: The task.
+        name: The name of the resource, or the output of the task.
+        kind: The class of the task.
+        parameter: The parameter that contains the task, for messages.
 
     Raises:
-        TypeError: `cluster` is not a SparkClusterOperator.
+        TypeError: `creator` has another class.
         ValueError: Not exactly one of the arguments is given, or the task pushes no XComs.
     """
-    if (cluster is None) == (name is None):
-        raise ValueError("set exactly one of `cluster` (the task that creates the SparkCluster) and `name`")
-    creator = getattr(name, "operator", None) if isinstance(name, XComArg) else cluster
-    if cluster is not None and not isinstance(creator, SparkClusterOperator):
+    if (creator is None) == (name is None):
+        resource = "SparkCluster" if parameter == "cluster" else "Spark Connect server"
+        raise ValueError(f"set exactly one of `{parameter}` (the task that creates the {resource}) and `name`")
+    found = getattr(name, "operator", None) if isinstance(name, XComArg) else creator
+    if creator is not None and not isinstance(found, kind):
         raise TypeError(
-            f"`cluster` must be a SparkClusterOperator, not {type(cluster).__name__}. "
-            "To give the name of a cluster, set the parameter `name` instead"
+            f"`{parameter}` must be a {kind.__name__}, not {type(creator).__name__}. "
+            f"To give the name of a {parameter}, set the parameter `name` instead"
         )
-    if not isinstance(creator, SparkClusterOperator):
+    if not isinstance(found, kind):
         return None
-    if not creator.do_xcom_push:
+    if not found.do_xcom_push:
         raise ValueError(
-            f"could not read the name of the SparkCluster: task {creator.task_id} has do_xcom_push=False. "
+            f"could not read the name of the {parameter}: task {found.task_id} has do_xcom_push=False. "
             "Set do_xcom_push=True in that task, or pass name and namespace as strings instead"
         )
-    return creator
+    return found
 
 
 def _find_name_problem(name: object) -> Problem | None:

@@ -29,9 +29,10 @@ from ..core.states import reasons
 from ..core.verdict.holds import find_held_cluster
 from ..exceptions import SparkApplicationError, SparkApplicationTimedOut, SparkSchedulingFailed, build_cluster_deletion
 from ..follow.access.errors import DeletionStuck, NameTaken
+from ..follow.access.pods import wait_until_gone
 from ..follow.access.reference import ApplicationReference
 from ..follow.access.requests import wait_until_deleted
-from ..follow.submission.cancel import delete_cluster
+from ..follow.submission.cancel import delete_shared
 from ..follow.submission.document import parse
 from ..follow.submission.stamp import TaskStamp
 from ..follow.submission.submit import Submission
@@ -41,7 +42,7 @@ from ..hooks.loop import LoopThread
 from ..hooks.task_stamp import stamp_of
 from ..kube.connection import ClusterAccess, open_client
 from ..kube.errors import ConfigurationError, KubeError
-from ..kube.resources import SPARK_CLUSTERS
+from ..kube.resources import SPARK_CLUSTERS, ResourceType
 from ..links.spark_cluster import CLUSTER_LINKS, build_cluster_target
 from ..links.url import push_links, push_xcoms
 from ..triggers.event import ApplicationEvent, EventKind
@@ -276,7 +277,7 @@ class ClusterCreation:
 
 
 class DeletionTask(Protocol):
-    """The DeleteSparkClusterOperator of a task, whose docstring describes the parameters."""
+    """The operator of a task that deletes a shared resource. The docstring of the operator describes the parameters."""
 
     name: XComArg | str | None
     namespace: XComArg | str | None
@@ -287,28 +288,31 @@ class DeletionTask(Protocol):
     gone_timeout: timedelta
 
 
-class ClusterDeletion:
-    """One try of a task that deletes a cluster.
+class SharedDeletion:
+    """One try of a task that deletes a SparkCluster or a Spark Connect server.
 
     Args:
         task: The operator, with rendered templates.
         context: The context of the task.
+        resource: The kind.
     """
 
-    def __init__(self, task: DeletionTask, context: Context) -> None:
+    def __init__(self, task: DeletionTask, context: Context, resource: ResourceType = SPARK_CLUSTERS) -> None:
         self._task = task
         self._context = context
+        self._resource = resource
+        self._noun = "cluster" if resource is SPARK_CLUSTERS else "Spark Connect server"
         self._namespace = task.namespace if isinstance(task.namespace, str) else None
 
     def execute(self) -> None:
-        """Delete the cluster and wait until it no longer exists.
+        """Delete the resource and wait until it no longer exists.
 
         Raises:
-            AirflowException: The cluster does not exist, has another owner, or could not be deleted.
+            AirflowException: The resource does not exist, has another owner, or could not be deleted.
         """
         task, name = self._task, self._task.name
         if not isinstance(name, str) or not name:
-            raise AirflowFailException(f"name must be the name of a SparkCluster, not {name!r}")
+            raise AirflowFailException(f"name must be the name of a {self._resource.kind}, not {name!r}")
         access = read_access(task.kubernetes_conn_id)
         stamp = stamp_of(self._context["ti"]) if task.only_own else None
         try:
@@ -322,30 +326,31 @@ class ClusterDeletion:
                     loop.run(self._wait(access, deleted))
         except NameTaken as error:
             raise AirflowFailException(
-                f"could not delete {error.reference}: it belongs to {error.owner}, and only clusters of this DAG run "
-                "are deleted. Set only_own=False to delete it"
+                f"could not delete {error.reference}: it belongs to {error.owner}, and only {self._noun}s of this "
+                "DAG run are deleted. Set only_own=False to delete it"
             ) from None
         except (ConfigurationError, DeletionStuck, KubeError) as error:
-            raise SparkApplicationError(f"could not delete the cluster {name}: {error}") from None
+            raise SparkApplicationError(f"could not delete the {self._noun} {name}: {error}") from None
         logger.info("%s was deleted", deleted)
 
     async def _delete(self, access: ClusterAccess, name: str, stamp: TaskStamp | None) -> ApplicationReference | None:
         async with await open_client(access) as client:
-            return await delete_cluster(client, name, self._namespace, stamp)
+            return await delete_shared(client, self._resource, name, self._namespace, stamp)
 
     async def _wait(self, access: ClusterAccess, deleted: ApplicationReference) -> None:
         async with await open_client(access) as client:
-            await wait_until_deleted(client, deleted, self._task.gone_timeout.total_seconds())
+            wait = wait_until_deleted if self._resource is SPARK_CLUSTERS else wait_until_gone
+            await wait(client, deleted, self._task.gone_timeout.total_seconds())
 
     def _report_missing(self, access: ClusterAccess, name: str) -> None:
-        """Fail, unless an earlier try has deleted the cluster or the task ignores a missing cluster.
+        """Fail, unless an earlier try has deleted the resource or the task ignores a missing one.
 
         Raises:
-            AirflowFailException: It is unknown what happened to the cluster.
+            AirflowFailException: It is unknown what happened to the resource.
         """
         store = self._context.get("task_state_store")
         namespace = self._namespace or access.namespace
-        shown = f"SparkCluster {namespace}/{name}" if namespace else f"SparkCluster {name}"
+        shown = f"{self._resource.kind} {namespace}/{name}" if namespace else f"{self._resource.kind} {name}"
         if store is not None and store.get(_DELETION_KEY) == name:
             logger.info("%s was deleted by an earlier try of this task", shown)
         elif self._task.ignore_missing:
@@ -353,7 +358,7 @@ class ClusterDeletion:
         else:
             raise AirflowFailException(
                 f"could not delete {shown}: it does not exist. Check the namespace and the connection. If a "
-                "missing SparkCluster is not an error, set ignore_missing=True"
+                f"missing {self._resource.kind} is not an error, set ignore_missing=True"
             )
 
     def _record_deletion(self, name: str) -> None:

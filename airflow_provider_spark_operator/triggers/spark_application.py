@@ -51,6 +51,7 @@ class SparkApplicationTrigger(BaseTrigger):
         capacity_wait: How long the task may wait for capacity, with the members `seconds`, `since` and `failures`, as
             the operators of this package write it. If the cluster has no room for the application, the trigger fires
             when the task must submit it again. If None, the trigger fires at once.
+        expects: States that also end the wait, for example ["DriverReady"]. The event is then REACHED.
         version: Version of the format of these arguments. Leave it out.
         **later: Arguments that a later release added. They are ignored.
     """
@@ -73,6 +74,7 @@ class SparkApplicationTrigger(BaseTrigger):
         metrics: bool = False,
         capacity_wait: Mapping[str, Any] | None = None,
         version: int = FORMAT_VERSION,
+        expects: Sequence[str] = (),
         **later: Any,
     ) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
@@ -91,6 +93,7 @@ class SparkApplicationTrigger(BaseTrigger):
         self.budget = dict(budget) if budget else None
         self.metrics = metrics
         self.capacity_wait = dict(capacity_wait) if capacity_wait else None
+        self.expects = list(expects)
         self.version = version
         self._lifecycle = Lifecycle(self, later)
 
@@ -149,6 +152,7 @@ class SparkApplicationTrigger(BaseTrigger):
             budget=self.budget,
             metrics=self.metrics,
             capacity_wait=self.capacity_wait,
+            expects=self.expects,
         )
 
 

@@ -80,6 +80,7 @@ def build_application_watch(
     budget: Mapping[str, Any] | None,
     metrics: bool,
     capacity_wait: Mapping[str, Any] | None,
+    expects: Sequence[str],
 ) -> "ApplicationWatch":
     """Return the wait that the stored arguments of a `SparkApplicationTrigger` describe."""
     return ApplicationWatch(
@@ -94,6 +95,7 @@ def build_application_watch(
         budget=Budget.from_arguments(budget) if budget else None,
         is_measured=metrics,
         capacity_wait=CapacityWait.from_arguments(capacity_wait) if capacity_wait else None,
+        expects=expects,
     )
 
 
@@ -136,6 +138,7 @@ class ApplicationWatch:
         budget: What the application may use. None if its use is not limited.
         is_measured: Whether the Spark UI of the driver is read while the application runs.
         capacity_wait: How long the task may wait for capacity. None if it does not wait.
+        expects: The states that also end the wait.
     """
 
     reference: ApplicationReference
@@ -150,6 +153,7 @@ class ApplicationWatch:
     budget: Budget | None = None
     is_measured: bool = False
     capacity_wait: CapacityWait | None = None
+    expects: Sequence[str] = ()
 
     @cached_property
     def recorder(self) -> RunRecorder | None:
@@ -213,6 +217,8 @@ class ApplicationWatch:
             ):
                 reference = await self._choose_reference(hub)
                 await self.secrets.learn(hub, reference)
+                if self.expects:
+                    return build_event(await wait_for_state(hub, reference, self.expects, narration))
                 return build_event(await wait_for_end(hub, reference, narration))
         except ApplicationDeleted as error:
             successor = await self._find_successor(access)
@@ -239,7 +245,8 @@ class ApplicationWatch:
     @property
     def timeout_sentence(self) -> str:
         """The sentence for a task that timed out: the application, its state, and what it waits for."""
-        return self.secrets.hide(f"{self.reference} had not ended{self.situation}")
+        goal = f"reached {' or '.join(self.expects)}" if self.expects else "ended"
+        return self.secrets.hide(f"{self.reference} had not {goal}{self.situation}")
 
     def _read_access(self) -> Awaitable[ClusterAccess]:
         return async_read_access(self.kubernetes_conn_id, required=self.connection_required)

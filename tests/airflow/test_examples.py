@@ -3,9 +3,12 @@
 import os
 import re
 import shutil
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from runpy import run_path
+from types import SimpleNamespace
+from unittest.mock import MagicMock
 
 import pytest
 from airflow.models.dagrun import DagRun
@@ -13,8 +16,10 @@ from airflow.models.dagrun import DagRun
 from airflow_provider_spark_operator.core.kubernetes.problems import filter_errors
 from airflow_provider_spark_operator.core.states import capacity_wait
 from airflow_provider_spark_operator.core.validation.application import validate_application
+from airflow_provider_spark_operator.follow.access.requests import wait_until_deleted
+from airflow_provider_spark_operator.operators import spark_cluster_runtime, spark_connect_runtime
 from airflow_provider_spark_operator.testing.applications import Application
-from tests.cluster import Cluster, fail, succeed
+from tests.cluster import Cluster, fail, run_on, succeed
 
 pytestmark = [
     pytest.mark.airflow,
@@ -34,6 +39,12 @@ def run_example(cluster: Cluster, dags_folder: Path, monkeypatch: pytest.MonkeyP
     """A function that runs an example from the DAG folder, with the connection that the example needs."""
     monkeypatch.setenv("AIRFLOW_CONN_KUBERNETES_DEFAULT", os.environ["AIRFLOW_CONN_SPARK"])
     shutil.copytree(EXAMPLES, dags_folder, dirs_exist_ok=True)
+    session = MagicMock()
+    session.range.return_value.where.return_value.count.return_value = 5
+    client = "airflow_provider_spark_operator.operators.connect_client"  # it needs PySpark and gRPC
+    monkeypatch.setitem(sys.modules, client, SimpleNamespace(connect=lambda *_: session))
+    monkeypatch.setattr(spark_connect_runtime, "find_missing_packages", list)
+    monkeypatch.setattr(spark_cluster_runtime, "wait_until_gone", wait_until_deleted)  # drivers of the script remain
     return lambda name: run_path(str(dags_folder / f"{name}.py"))["dag"].test()
 
 
@@ -46,7 +57,7 @@ async def return_a_number(application: Application) -> None:
 
 
 async def run_its_script(application: Application) -> None:
-    scripts = {"spark-pi-fail-on-purpose": fail, "spark-function": return_a_number}
+    scripts = {"spark-pi-fail-on-purpose": fail, "spark-function": return_a_number, "spark-connect": run_on}
     found = (script for name, script in scripts.items() if application.name.startswith(name))
     await next(found, succeed)(application)
 
@@ -65,7 +76,7 @@ def test_example_has_the_documented_states(cluster: Cluster, run_example: Callab
     dag_run = run_example(name)
     states = {task.task_id: task.state for task in dag_run.get_task_instances()}
     assert states == {task: "failed" if task == "fail_on_purpose" else "success" for task in states}
-    assert cluster.applications()
+    assert cluster.applications() or name == "spark_connect"  # its teardown deletes the server
     for application in cluster.applications():
         assert filter_errors(validate_application(application)) == []
 

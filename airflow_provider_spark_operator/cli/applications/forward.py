@@ -1,20 +1,15 @@
 """`spark-operator forward`: the Spark UI of an application on a local port."""
 
-from datetime import UTC, datetime
 from typing import Any
 
 from ...core.dialects.dialect import dialect_of, read_progress
 from ...core.dialects.progress import Phase
-from ...core.report.summary import summarize
 from ...follow.access.find import find_application
 from ...follow.access.pods import has_ended, read_driver_pod
 from ...follow.access.reference import ApplicationReference
 from ...kube.client import KubeClient
-from ...kube.connection import ClusterAccess
 from ..base.cluster_client import run_with_client
 from ..base.errors import CommandError, ExitCode
-from ..base.local_home import find_running_home
-from ..base.web_interfaces import read_ui_url
 from ..options.groups import ClusterOptions
 from ..options.options import ApplicationName
 from .port_forward import Interface, LocalPort, Unavailable, forward, get_port
@@ -39,10 +34,10 @@ def run(access: ClusterOptions, name: ApplicationName, port: LocalPort = None) -
         # Use a free port
         spark-operator forward pi --port 0
     """
-    return run_with_client(access, lambda client: _forward(client, name, port, access))
+    return run_with_client(access, lambda client: _forward(client, name, port))
 
 
-async def _forward(client: KubeClient, name: str, port: int | None, access: ClusterAccess) -> ExitCode:
+async def _forward(client: KubeClient, name: str, port: int | None) -> ExitCode:
     resource, kind = await find_application(client, name)
     reference = ApplicationReference.of(resource, kind)
     if _has_ended(resource):
@@ -55,15 +50,7 @@ async def _forward(client: KubeClient, name: str, port: int | None, access: Clus
             raise Unavailable(f"the driver of {reference} is not running")
         return pod["metadata"]["name"], get_port(pod, _UI_PORT_NAME, default)
 
-    async def find_address() -> str:
-        home = find_running_home(access.kubeconfig)
-        url = await read_ui_url(client, summarize(resource, datetime.now(UTC))) if home else None
-        if url is None:
-            status = f"`spark-operator local status --home {home.home if home else 'DIR'}`"
-            raise Unavailable(f"In a local cluster, {status} shows the address when the driver runs")
-        return url
-
-    interface = Interface("the Spark UI", reference, find, _UI_PORT, _has_ended, _describe_attempt, find_address)
+    interface = Interface("the Spark UI", reference, find, _UI_PORT, _has_ended, _describe_attempt)
     return await forward(client, interface, port)
 
 

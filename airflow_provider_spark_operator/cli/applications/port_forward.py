@@ -11,13 +11,11 @@ from ...follow.access.errors import ApplicationDeleted
 from ...follow.access.reference import ApplicationReference
 from ...follow.watching.watch import WatchHub
 from ...kube.client import KubeClient
-from ...kube.errors import Forbidden, KubeError
-from ...kube.port_forward import PortForwardError, forward_connection
-from ...kube.resources import PODS
+from ...kube.errors import KubeError
+from ...kube.port_forward import LOOPBACK, PortForwardError, forward_connection
 from ..base.errors import CommandError, ExitCode, print_error, print_note
 from ..options.declaration import Parameter
 
-_LOOPBACK: Final = "127.0.0.1"
 # A browser shows the text that follows, and tries again after 2 seconds.
 _ANSWER: Final = (
     "HTTP/1.1 503 Service Unavailable\r\n"
@@ -53,8 +51,6 @@ class Interface:
         usual: The local port to use by default.
         is_over: Whether a content of the resource means that the interface never comes back.
         describe: Describes the pod behind the interface in a content of the resource. A change is printed.
-        find_address: Finds the address of the interface on this machine, for a local cluster, whose API cannot forward
-            ports. Raises Unavailable with advice if the address is not known.
         reported: The errors that were printed.
     """
 
@@ -64,7 +60,6 @@ class Interface:
     usual: int
     is_over: Callable[[dict[str, Any]], bool]
     describe: Callable[[dict[str, Any]], str]
-    find_address: Callable[[], Awaitable[str]]
     reported: set[str] = field(default_factory=set)
 
 
@@ -86,15 +81,12 @@ async def forward(client: KubeClient, interface: Interface, port: int | None) ->
         port: The local port. 0 for a free one. None for the usual port, or a free one if it is in use.
 
     Returns:
-        SUCCESS after the end of the resource, and after an interrupt, as of `kubectl port-forward`. In a local cluster,
-        SUCCESS at once, because the interface is on this machine.
+        SUCCESS after the end of the resource, and after an interrupt, as of `kubectl port-forward`.
 
     Raises:
-        CommandError: The port cannot be used, or the API cannot forward ports and the address is not known.
+        CommandError: The port cannot be used.
         KubeError: The API rejected the watch, or could not be reached for a long time.
     """
-    if not await _can_forward(client):
-        return await _print_address(interface)
     hub = WatchHub(client)
     try:
         async with _serve(client, interface, port) as address:
@@ -108,30 +100,6 @@ async def forward(client: KubeClient, interface: Interface, port: int | None) ->
     finally:
         await hub.close()
     print_note(f"{interface.reference} has ended, so {interface.title} is no longer available")
-    return ExitCode.SUCCESS
-
-
-async def _can_forward(client: KubeClient) -> bool:
-    """Return whether the API serves `pods/portforward`, which a local cluster lacks."""
-    try:
-        return await client.is_served(PODS, "portforward")
-    except Forbidden:  # the first connection reports the missing permission
-        return True
-
-
-async def _print_address(interface: Interface) -> ExitCode:
-    """Print the address of an interface that is on this machine already.
-
-    Raises:
-        CommandError: The address is not known.
-    """
-    try:
-        address = await interface.find_address()
-    except Unavailable as error:
-        problem = f"could not forward {interface.title} of {interface.reference}: the API has no pods/portforward"
-        raise CommandError(f"{problem}. {error}", ExitCode.API_FAILED) from None
-    print(address, flush=True)
-    print_note(f"{interface.title} of {interface.reference} is on this machine, so nothing needs to be forwarded")
     return ExitCode.SUCCESS
 
 
@@ -158,7 +126,7 @@ async def _serve(client: KubeClient, interface: Interface, port: int | None) -> 
 
     server = await _listen(accept, port, interface.usual)
     try:
-        yield f"http://{_LOOPBACK}:{server.sockets[0].getsockname()[1]}"
+        yield f"http://{LOOPBACK}:{server.sockets[0].getsockname()[1]}"
     finally:
         server.close()
         for task in connections:
@@ -170,10 +138,10 @@ async def _listen(
     accept: Callable[[asyncio.StreamReader, asyncio.StreamWriter], None], port: int | None, usual: int
 ) -> asyncio.Server:
     try:
-        return await asyncio.start_server(accept, _LOOPBACK, usual if port is None else port)
+        return await asyncio.start_server(accept, LOOPBACK, usual if port is None else port)
     except OSError as error:
         if port is None and error.errno in (errno.EADDRINUSE, errno.EACCES):
-            return await asyncio.start_server(accept, _LOOPBACK, 0)
+            return await asyncio.start_server(accept, LOOPBACK, 0)
         reason = error.strerror or str(error)
         raise CommandError(f"--port {port}: could not listen on the port: {reason}", ExitCode.INVALID) from None
 

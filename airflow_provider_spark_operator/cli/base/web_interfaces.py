@@ -1,4 +1,4 @@
-"""Read the addresses of web interfaces from the logs of pods that are processes of this machine."""
+"""Read the address of a web interface from the log of a pod that is a process of this machine."""
 
 from contextlib import aclosing
 from typing import Final
@@ -6,7 +6,7 @@ from typing import Final
 from local_kubernetes.kubeconfig import LOOPBACK
 
 from ...core.report.summary import ApplicationSummary
-from ...core.spark.spark_ui import DRIVER_UI, find_ui_url
+from ...core.spark.spark_ui import find_ui_url
 from ...core.verdict.verdict import Outcome
 from ...kube.client import KubeClient
 from ...kube.errors import KubeError
@@ -24,22 +24,12 @@ async def read_ui_url(client: KubeClient, summary: ApplicationSummary) -> str | 
     """
     if summary.progress.driver_name is None or summary.verdict.outcome is not Outcome.WAITING:
         return None
-    return await read_started_url(client, summary.namespace, summary.progress.driver_name, DRIVER_UI)
-
-
-async def read_started_url(client: KubeClient, namespace: str, pod: str, name: str) -> str | None:
-    """Return the URL of an interface in the log of a pod; None if the pod does not run, or has not started it.
-
-    Args:
-        client: The client of a local cluster.
-        namespace: The namespace of the pod.
-        pod: The name of the pod.
-        name: The interface. See `core.spark.spark_ui`.
-    """
     try:
-        async with aclosing(client.logs(namespace, pod, limit_bytes=_LOG_BYTES)) as lines:
+        async with aclosing(
+            client.logs(summary.namespace, summary.progress.driver_name, limit_bytes=_LOG_BYTES)
+        ) as lines:
             async for line in lines:
-                if url := find_ui_url(line, LOOPBACK, name):
+                if url := find_ui_url(line, LOOPBACK):
                     return url
     except KubeError:  # the pod has not started yet, or was deleted
         return None

@@ -3,18 +3,14 @@
 from typing import Any
 
 from ...core.kubernetes.names import MASTER_WEB_PORT, build_master_pod_name
-from ...core.spark.spark_ui import MASTER_UI
 from ...follow.access.find import find_cluster
 from ...follow.access.reference import ApplicationReference
 from ...kube.client import KubeClient
-from ...kube.connection import ClusterAccess
 from ...kube.errors import NotFound
 from ...kube.resources import PODS
 from ..applications.port_forward import Interface, LocalPort, Unavailable, forward, get_port
 from ..base.cluster_client import run_with_client
 from ..base.errors import ExitCode
-from ..base.local_home import find_running_home
-from ..base.web_interfaces import read_started_url
 from ..options.groups import ClusterOptions
 from ..options.options import ClusterName
 from .cluster_list import read_state
@@ -34,10 +30,10 @@ def run(access: ClusterOptions, name: ClusterName, port: LocalPort = None) -> Ex
         # Show the web interface of the master at http://127.0.0.1:8080
         spark-operator cluster forward analytics
     """
-    return run_with_client(access, lambda client: _forward(client, name, port, access))
+    return run_with_client(access, lambda client: _forward(client, name, port))
 
 
-async def _forward(client: KubeClient, name: str, port: int | None, access: ClusterAccess) -> ExitCode:
+async def _forward(client: KubeClient, name: str, port: int | None) -> ExitCode:
     cluster, kind = await find_cluster(client, name)
     reference = ApplicationReference.of(cluster, kind)
     master = build_master_pod_name(name)
@@ -51,14 +47,7 @@ async def _forward(client: KubeClient, name: str, port: int | None, access: Clus
             raise Unavailable(f"the master of {reference} is not running")
         return master, get_port(pod, _PORT_NAME, MASTER_WEB_PORT)
 
-    async def find_address() -> str:
-        is_local = find_running_home(access.kubeconfig) is not None
-        url = await read_started_url(client, reference.namespace, master, MASTER_UI) if is_local else None
-        if url is None:
-            raise Unavailable(f"In a local cluster, the log of pod {master} contains the address when the master runs")
-        return url
-
-    interface = Interface("the web interface", reference, find, MASTER_WEB_PORT, _is_over, read_state, find_address)
+    interface = Interface("the web interface", reference, find, MASTER_WEB_PORT, _is_over, read_state)
     return await forward(client, interface, port)
 
 

@@ -72,7 +72,7 @@ class DeletionStuck(Exception):
 
 
 class PodMissing(Exception):
-    """The application has no pod of the requested role or name."""
+    """The application has no pod of the requested role or name, or no Spark Connect server."""
 
     def __init__(self, reference: ApplicationReference, problem: str) -> None:
         super().__init__(reference, problem)

@@ -9,7 +9,7 @@ from ...core.dialects.progress import Phase
 from ...core.kubernetes.names import ANNOTATION_DAG_ID, ANNOTATION_RUN_ID
 from ...kube.client import KubeClient
 from ...kube.errors import Conflict, NotFound
-from ...kube.resources import SPARK_APPLICATIONS, SPARK_CLUSTERS, ResourceType
+from ...kube.resources import SPARK_APPLICATIONS, ResourceType
 from ..access.errors import NameTaken
 from ..access.reference import ApplicationReference
 from ..access.versions import choose_served_version
@@ -162,23 +162,24 @@ def _has_ended(document: Mapping[str, Any]) -> bool:
     return seen.phase is Phase.ENDED and not seen.has_unread_end
 
 
-async def delete_cluster(
-    client: KubeClient, name: str, namespace: str | None, stamp: TaskStamp | None
+async def delete_shared(
+    client: KubeClient, resource: ResourceType, name: str, namespace: str | None, stamp: TaskStamp | None
 ) -> ApplicationReference | None:
-    """Start the deletion of the SparkCluster with the given name and return it. Return None if it does not exist.
+    """Start the deletion of a SparkCluster or a Spark Connect server and return it. Return None if it does not exist.
 
     Args:
         client: The client of the Kubernetes cluster.
-        name: The name of the SparkCluster.
-        namespace: The namespace of the SparkCluster. If None, the default namespace of the client is used.
-        stamp: The task that deletes. Only a SparkCluster that a task of the same DAG run created is deleted. If None,
-            the owner is not checked.
+        resource: The kind.
+        name: The name of the resource.
+        namespace: The namespace of the resource. If None, the default namespace of the client is used.
+        stamp: The task that deletes. Only a resource that a task of the same DAG run created is deleted. If None, the
+            owner is not checked.
 
     Raises:
-        NameTaken: The SparkCluster belongs to another DAG run or to no task.
+        NameTaken: The resource belongs to another DAG run or to no task.
         KubeError: The API rejected the request or could not be reached.
     """
-    resource = await choose_served_version(client, SPARK_CLUSTERS)
+    resource = await choose_served_version(client, resource)
     place = namespace or client.default_namespace
     for chance in range(_ROUNDS):
         try:

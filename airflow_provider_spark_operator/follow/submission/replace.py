@@ -8,6 +8,7 @@ from contextlib import suppress
 from datetime import datetime
 from typing import Any
 
+from ...core.compose.connect import is_connect_server
 from ...core.dialects.dialect import read_progress
 from ...core.dialects.progress import Phase
 from ...core.kubernetes.json_object import JsonObject
@@ -36,15 +37,15 @@ def split_by_clear(
 ) -> tuple[list[JsonObject], list[JsonObject]]:
     """Separate the applications that this try can adopt from those that were submitted before the task was cleared.
 
-    A SparkCluster that its task has already passed on to other tasks is kept: these tasks may use it and are not
-    cleared.
+    A SparkCluster or a Spark Connect server that its task has already passed on to other tasks is kept. These tasks may
+    use it, and are not cleared.
     """
     is_cluster = resource.kind == SPARK_CLUSTERS.kind
-    obsolete = [
-        item
-        for item in own
-        if stamp.was_cleared_since(item) and not (is_cluster and annotations_of(item).get(ANNOTATION_RESULT_TAKEN_BY))
-    ]
+
+    def is_shared(item: JsonObject) -> bool:
+        return (is_cluster or is_connect_server(item)) and _is_acknowledged(item)
+
+    obsolete = [item for item in own if stamp.was_cleared_since(item) and not is_shared(item)]
     return [item for item in own if item not in obsolete], obsolete
 
 

@@ -115,7 +115,7 @@ class TaskStamp:
         return self._build_name(f"-{self.identity[:8]}-{self.try_number}", APPLICATION_IDENTITY.longest_name)
 
     def build_cluster_name(self) -> str:
-        """Build `<dag>-<task>-<hash>`, at most as long as the name of a SparkCluster. All tries yield the same name."""
+        """Build `<dag>-<task>-<hash>` for a shared resource, for all tries. A SparkCluster permits the length."""
         return self._build_name(f"-{self.identity[:8]}", CLUSTER_IDENTITY.longest_name)
 
     def _build_name(self, suffix: str, longest: int) -> str:

@@ -205,15 +205,3 @@ def test_port_in_use_is_refused(
         port = other.getsockname()[1]
         assert main(["forward", "pi", "--port", str(port)]) == ExitCode.INVALID
     assert f"--port {port}: could not listen on the port" in capsys.readouterr().err
-
-
-def test_api_without_port_forwarding_is_refused_before_the_address_is_printed(
-    scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]
-) -> None:
-    scripted_cluster.script = run_on
-    scripted_cluster.create("pi")
-    assert main(["forward", "pi", "--port", "0"]) == ExitCode.API_FAILED
-    out, err = capsys.readouterr()
-    assert out == ""
-    assert "could not forward the Spark UI of SparkApplication jobs/pi: the API has no pods/portforward" in err
-    assert "`spark-operator local status --home DIR` shows the address" in err

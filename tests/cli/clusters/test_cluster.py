@@ -10,7 +10,6 @@ from airflow_provider_spark_operator.cli import main
 from airflow_provider_spark_operator.cli.base.errors import ExitCode
 from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
 from airflow_provider_spark_operator.kube.resources import STATEFUL_SETS
-from airflow_provider_spark_operator.testing.log import Log
 from airflow_provider_spark_operator.testing.spark_clusters import be_refused, stay_without_workers
 from tests.cli.applications.test_forward import fetch, find_address
 from tests.cli.pods_with_ports import serve_ports
@@ -190,23 +189,6 @@ async def test_forward_serves_the_web_interface_of_the_master(monkeypatch: pytes
         process.send_signal(signal.SIGINT)
         code, _, _ = await wait_for_exit(process)
     assert code == ExitCode.SUCCESS
-
-
-def test_forward_in_a_local_cluster_prints_the_address_in_the_log_of_the_master(
-    scripted_cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    main(["cluster", "create", write(tmp_path), "--wait"])
-    capsys.readouterr()
-    assert main(["cluster", "forward", "analytics"]) == ExitCode.API_FAILED
-    assert "In a local cluster, the log of pod analytics-master-0 contains the address" in capsys.readouterr().err
-    monkeypatch.setattr(
-        "airflow_provider_spark_operator.cli.clusters.cluster_forward.find_running_home", lambda path: path or ""
-    )
-    log = scripted_cluster.logs.setdefault((NAMESPACE, "analytics-master-0"), Log())
-    scripted_cluster.do(lambda: log.write("INFO Utils: Successfully started service 'sparkMaster' on port 7077."))
-    scripted_cluster.do(lambda: log.write("INFO Utils: Successfully started service 'MasterUI' on port 41080."))
-    assert main(["cluster", "forward", "analytics"]) == ExitCode.SUCCESS
-    assert capsys.readouterr().out == "http://127.0.0.1:41080\n"
 
 
 def test_status_prints_the_resource(

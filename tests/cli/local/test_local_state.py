@@ -54,9 +54,6 @@ async def test_running_cluster_is_shown_stopped_and_reset(tmp_path: Path) -> Non
         used = {"KUBECONFIG": str(copy)}
         _, out, _ = await run_command("local", "status", "-o", "json", home=tmp_path, variables=used)
         assert json.loads(out)["home"] == str(home)
-        exit_code, out, err = await run_command("forward", "pi", "-n", "default", home=tmp_path, variables=used)
-        assert (exit_code, out) == (ExitCode.SUCCESS, "http://127.0.0.1:41234\n")
-        assert err.endswith("is on this machine, so nothing needs to be forwarded\n")
         exit_code, _, err = await run_command("local", "reset", *words, home=tmp_path)
         assert exit_code == ExitCode.INVALID
         assert err.endswith(f"a local cluster runs in {home}. Stop it with `spark-operator local down --home {home}`\n")

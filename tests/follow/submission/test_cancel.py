@@ -9,7 +9,7 @@ from airflow_provider_spark_operator.follow.submission.cancel import (
     cancel,
     cancel_run,
     cancel_try,
-    delete_cluster,
+    delete_shared,
 )
 from airflow_provider_spark_operator.follow.submission.stamp import TaskStamp
 from airflow_provider_spark_operator.follow.submission.submit import Submission, submit
@@ -134,7 +134,7 @@ async def test_repeated_conflicts_are_raised(
         await (
             cancel(client, reference, None)
             if kind is SPARK_APPLICATIONS
-            else delete_cluster(client, "pi", namespace, None)
+            else delete_shared(client, SPARK_CLUSTERS, "pi", namespace, None)
         )
     assert len(requests) == 10
 
@@ -192,12 +192,13 @@ async def test_cluster_of_another_run_is_not_deleted(client: KubeClient, namespa
     made = await client.create(SPARK_CLUSTERS, document, namespace)
     await client.create(SPARK_CLUSTERS, build_cluster("other"), namespace)
     with pytest.raises(NameTaken, match="belongs to"):
-        await delete_cluster(client, "shared", namespace, build_stamp(run="manual__2"))
-    assert await delete_cluster(client, "missing", namespace, None) is None
+        await delete_shared(client, SPARK_CLUSTERS, "shared", namespace, build_stamp(run="manual__2"))
+    assert await delete_shared(client, SPARK_CLUSTERS, "missing", namespace, None) is None
     client.default_namespace, stamp = namespace, build_stamp(2, task="cleanup")
-    assert await delete_cluster(client, "shared", None, stamp) == ApplicationReference.of(made, SPARK_CLUSTERS)
-    assert await delete_cluster(client, "shared", namespace, None) is None
-    assert await delete_cluster(client, "other", namespace, None) is not None
+    deleted = await delete_shared(client, SPARK_CLUSTERS, "shared", None, stamp)
+    assert deleted == ApplicationReference.of(made, SPARK_CLUSTERS)
+    assert await delete_shared(client, SPARK_CLUSTERS, "shared", namespace, None) is None
+    assert await delete_shared(client, SPARK_CLUSTERS, "other", namespace, None) is not None
 
 
 async def test_cluster_that_another_run_adopts_before_its_deletion_is_kept(
@@ -215,7 +216,7 @@ async def test_cluster_that_another_run_adopts_before_its_deletion_is_kept(
 
     monkeypatch.setattr(client, "delete", adopt_before)
     with pytest.raises(NameTaken, match="belongs to"):
-        await delete_cluster(client, "shared", namespace, build_stamp())
+        await delete_shared(client, SPARK_CLUSTERS, "shared", namespace, build_stamp())
     assert (await client.get(SPARK_CLUSTERS, "shared", namespace))["metadata"]["uid"] == made["metadata"]["uid"]
 
 

@@ -124,6 +124,7 @@ def _build_resources(served: ServedKind) -> Iterable[JsonObject]:
         yield _build_subresource(kind, "binding", "Binding", ["create"])
         yield _build_subresource(kind, "eviction", "Eviction", ["create"]) | {"group": "policy", "version": "v1"}
         yield _build_subresource(kind, "log", "Pod", ["get"])
+        yield _build_subresource(kind, "portforward", "PodPortForwardOptions", ["create", "get"])
         yield _build_subresource(kind, "proxy", "PodProxyOptions", ["get"])
 
 

@@ -28,6 +28,7 @@ from ..rules.metadata import ensure_metadata
 from ..store.store import Store
 from . import resources
 from .handlers import VERBS, ResourceRequest
+from .pod_port_forward import forward_connection, parse_forwarded_port
 from .pod_proxy import FindPort, find_first_port, forward_request, split_name
 from .podlogs import PodLogs, find_container, parse_log_options, require_started
 from .scale import build_scale, with_scale
@@ -71,6 +72,7 @@ class SubresourceHandlers:
             handlers["binding"] = (("POST",), self._bind)
             handlers["eviction"] = (("POST",), self._evict)
             handlers["proxy"] = (("GET", "HEAD"), self._proxy)
+            handlers["portforward"] = (("GET", "POST"), self._forward_port)
         if request.served.scale is not None:
             handlers["scale"] = (("GET", "PUT", "PATCH"), self._scale)
         if name not in handlers:
@@ -108,6 +110,14 @@ class SubresourceHandlers:
             raise build_bad_request("address not allowed")
         port = self._find_port(namespace, name, port or find_first_port(pod))
         return await forward_request(request.http, address, port)
+
+    async def _forward_port(self, request: ResourceRequest) -> web.StreamResponse:
+        pod = self._store.objects.get(PODS, *request.place)
+        port = parse_forwarded_port(request.http)
+        if get_text(pod, ("status", "phase")) != "Running":
+            raise build_bad_request(f"pod {request.name} is not running")
+        target = self._find_port(request.path.namespace or "", request.name, port)
+        return await forward_connection(request.http, port, get_text(pod, ("status", "podIP")), target)
 
     async def _bind(self, request: ResourceRequest) -> web.StreamResponse:
         binding = await read_object(request.http)

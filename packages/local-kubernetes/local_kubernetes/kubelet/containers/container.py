@@ -1,6 +1,7 @@
 """The lifecycle of one container, from its image to its last exit code."""
 
 import asyncio
+import contextlib
 import errno
 import os
 import stat
@@ -11,6 +12,7 @@ from pathlib import Path
 from ...api.kinds.documents import JsonObject
 from ..node.images import ImageMissing, InvalidImage
 from ..node.node import Node
+from ..node.pod_status import ADDRESS
 from ..node.runtime import StartError
 from ..node.states import ContainerRecord, Running, Terminated, Waiting
 from .container_log import ContainerLog, LogQuery
@@ -30,6 +32,8 @@ _MESSAGE_BYTES = 4096
 _MESSAGE_LOG_LINES = 80
 _MESSAGE_LOG_BYTES = 2048
 _KILLED_CODE = 128 + 9
+# The default of Kubernetes.
+_PROBE_SECONDS = 10.0
 
 
 class Container:
@@ -189,12 +193,13 @@ class Container:
         if self.previous_log:
             self.previous_log.remove()
         self.previous_log, self.log = self.log, log
-        self._out_of_memory = False
+        self._out_of_memory, probe = False, None
         try:
             process = await ContainerProcess.start(launch.command, launch.environment, launch.directory, log)
             self._process = process
             self.record.container_id = f"process://{uuid.uuid4().hex}"
             self.record.state = Running(self._node.clock())
+            probe = self._probe(sandbox)
             self.begun.set()
             sandbox.publish()
             self._record_event(sandbox, "Created", f"Created container: {self.record.name}")
@@ -208,7 +213,34 @@ class Container:
                 return await process.wait()
         finally:
             self._process = None
+            if probe is not None:
+                probe.cancel()
             log.close()
+
+    def _probe(self, sandbox: Sandbox) -> asyncio.Task[None] | None:
+        """Start the readiness probe of the container. None if the container has no probe of a TCP port."""
+        settings = self._spec.get("readinessProbe") or {}
+        port = (settings.get("tcpSocket") or {}).get("port")
+        self.record.probed = isinstance(port, int)
+        if not isinstance(port, int):
+            return None
+
+        async def try_port(number: int) -> None:
+            metadata = sandbox.pod["metadata"]
+            while self.record.probed:
+                target = self._node.services.find_assigned(metadata["namespace"], metadata["name"], number)
+                try:
+                    _, writer = await asyncio.open_connection(ADDRESS, target)
+                except OSError:
+                    await asyncio.sleep(float(settings.get("periodSeconds") or _PROBE_SECONDS))
+                else:
+                    self.record.probed = False
+                    writer.close()
+                    with contextlib.suppress(OSError):
+                        await writer.wait_closed()
+            sandbox.publish()
+
+        return asyncio.create_task(try_port(port))
 
     def _run_out_of_memory(self) -> None:
         self._out_of_memory = True

@@ -152,7 +152,7 @@ def _build_readiness(
     if ended:
         return {"status": "False", "reason": ended}
     sidecars = [record for record in init if record.sidecar]
-    unready = [record.name for record in (*containers, *sidecars) if not record.running]
+    unready = [record.name for record in (*containers, *sidecars) if not record.ready]
     if not unready:
         return {}
     message = f"containers with unready status: [{' '.join(unready)}]"
@@ -169,7 +169,7 @@ def _build_container_status(record: ContainerRecord) -> JsonObject:
         "name": record.name,
         "state": record.state.to_document(),
         "lastState": record.last.to_document() if record.last else {},
-        "ready": record.running,
+        "ready": record.ready,
         "restartCount": record.restarts,
         "image": record.image,
         "imageID": f"local/{record.image}" if record.container_id else "",

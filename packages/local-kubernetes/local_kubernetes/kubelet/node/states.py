@@ -90,6 +90,7 @@ class ContainerRecord:
         container_id: Identity of the current or last run.
         sidecar: Whether it is an init container that continues to run next to the main containers.
         policy: Restart policy.
+        probed: Whether the readiness probe of the current run has not succeeded yet.
     """
 
     name: str
@@ -100,6 +101,7 @@ class ContainerRecord:
     container_id: str = ""
     sidecar: bool = False
     policy: ContainerRestartPolicy = field(default_factory=lambda: ContainerRestartPolicy(ALWAYS))
+    probed: bool = False
 
     @property
     def starts_again(self) -> bool:
@@ -120,3 +122,8 @@ class ContainerRecord:
     def running(self) -> bool:
         """Whether the container runs."""
         return isinstance(self.state, Running)
+
+    @property
+    def ready(self) -> bool:
+        """Whether the container runs, and its readiness probe has succeeded."""
+        return self.running and not self.probed
