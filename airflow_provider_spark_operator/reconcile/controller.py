@@ -163,26 +163,25 @@ class Controller:
         self._applications = ApplicationAdapter(
             self._client,
             resources,
-            self._caches.pods,
-            self._caches.last_drivers,
             self._settings.decisions,
             self._recorder,
             self._metrics,
             self._build_queue_actions(self._caches.application_workloads),
             self._now,
+            self._caches.pods,
+            self._caches.last_drivers,
         )
-        reconciler = Reconciler(resources, self._applications, self._recorder, self._metrics, self._now)
-        return self._build_pipeline(resources, self._caches.applications, claims, reconciler.reconcile)
+        reconcile = Reconciler(self._applications).reconcile
+        return self._build_pipeline(resources, self._caches.applications, claims, reconcile)
 
     def _build_clusters(self) -> _Pipeline:
         claims = self._build_claims(CLUSTER)
         resources = Resources(self._client, CLUSTER, self._caches.clusters, claims)
         queue_actions = self._build_queue_actions(self._caches.cluster_workloads)
         self._clusters = ClusterAdapter(
-            self._client, resources, self._settings.decisions, self._recorder, queue_actions, self._now
+            self._client, resources, self._settings.decisions, self._recorder, self._metrics, queue_actions, self._now
         )
-        reconciler = Reconciler(resources, self._clusters, self._recorder, self._metrics, self._now)
-        return self._build_pipeline(resources, self._caches.clusters, claims, reconciler.reconcile)
+        return self._build_pipeline(resources, self._caches.clusters, claims, Reconciler(self._clusters).reconcile)
 
     def _build_claims(self, kind: Kind) -> Claims | None:
         if self._lease is None:

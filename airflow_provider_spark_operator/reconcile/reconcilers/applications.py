@@ -1,6 +1,6 @@
 """The adapter of the reconciler for SparkApplications."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
@@ -23,7 +23,6 @@ from ...core.lifecycle.decision import (
     DeleteDriver,
     DeletePod,
     ReadPods,
-    Settings,
 )
 from ...core.lifecycle.driver_end import get_main_container
 from ...core.lifecycle.drivers import (
@@ -49,49 +48,31 @@ from ...core.lifecycle.unreadable import refuse_application
 from ...core.models.application import SparkApplication
 from ...core.models.status import ApplicationStatus
 from ...core.states import reasons
-from ...kube.client import KubeClient
 from ...kube.errors import Conflict, NotFound
 from ...kube.resources import PODS
 from ..attempts.attempt import clear_mounts, create_attempt, delete_attempt
 from ..attempts.templates import TemplateReader
 from ..kueue.admissions import AdmissionRequest
-from ..kueue.queue_actions import NOTICES, QueueActions, get_changes
+from ..kueue.queue_actions import NOTICES, get_changes
 from ..objects.cache import ObjectCache, ObjectKey, key_of
 from ..objects.parser import ApplicationParser
 from ..objects.pod_selectors import LastDrivers, build_role_selector
 from ..reports.driver_log import quote_driver_log
-from ..reports.events import NORMAL, WARNING, EventRecorder, find_spec_warning
-from ..serving.metrics import Metrics
-from .reconciler import AnyAction, AnyStatus, Revision
-from .resources import Resources
+from ..reports.events import NORMAL, WARNING, find_spec_warning
+from .reconciler import Adapter, AnyAction, AnyStatus, Revision
 
 
 @dataclass(eq=False)
-class ApplicationAdapter:
+class ApplicationAdapter(Adapter[SparkApplication, Observed, Decision]):
     """Reconciles the driver of one application at a time.
 
     Attributes:
-        client: The client of the API.
-        resources: The applications.
         pods: The pods that the watch has shown; the answers of the API to reads and writes are added.
         last_drivers: The last known states of the drivers that the watch has shown as deleted.
-        settings: The settings that decisions depend on. They can be changed at any time, except the operator's name.
-        recorder: Writes Events.
-        metrics: Count transitions.
-        queue_actions: Carries out the actions that concern Kueue.
-        now: The clock, in UTC.
-        notices: The reasons of decisions that are recorded although nothing changes, with the type of the Event.
     """
 
-    client: KubeClient
-    resources: Resources
     pods: ObjectCache
     last_drivers: LastDrivers
-    settings: Settings
-    recorder: EventRecorder
-    metrics: Metrics
-    queue_actions: QueueActions
-    now: Callable[[], datetime]
     _parser: ApplicationParser = field(init=False, default_factory=ApplicationParser)
     _templates: TemplateReader = field(init=False, default_factory=TemplateReader)
     notices: ClassVar[Mapping[str, str]] = {
@@ -165,13 +146,9 @@ class ApplicationAdapter:
         uid = resource["metadata"]["uid"]
         return any(uid in list_owner_uids(pod) for pod in await self._list_unparsed_pods(resource))
 
-    async def release_quota(self, resource: JsonObject) -> None:
-        """Return the quota of an application that cannot be parsed and has no pods; errors as `apply`."""
-
-        async def have_pods() -> bool:
-            return not all(has_ended(pod) for pod in await self._list_unparsed_pods(resource))
-
-        await self.queue_actions.release_refused(resource, have_pods)
+    async def has_live_pods(self, resource: JsonObject) -> bool:
+        """Whether pods of the application have not ended, by a live read."""
+        return not all(has_ended(pod) for pod in await self._list_unparsed_pods(resource))
 
     async def _apply_to_queue(
         self, action: QueueAction, revision: Revision[SparkApplication], observed: Observed
@@ -266,8 +243,7 @@ class ApplicationAdapter:
         except InvalidResource as error:
             return replace(observed, create_outcome=Refused(str(error)))
         # A decision on an outdated state could create the driver of an attempt that has already ended.
-        if not revision.is_current:
-            await self.resources.require_current(revision.document)
+        await self.require_current(revision)
         drivers = [] if _is_untouched(revision) else await self._list_drivers(application, attempt_id)
         creation = await create_attempt(
             self.client, application, attempt_id, self.settings.operator_name, templates, drivers

@@ -1,7 +1,7 @@
 """The adapter of the reconciler for SparkClusters."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from typing import ClassVar
@@ -21,18 +21,16 @@ from ...core.lifecycle.cluster_decision import (
     FindMaster,
     StopCluster,
 )
-from ...core.lifecycle.decision import Settings
 from ...core.lifecycle.observation import Created
 from ...core.lifecycle.unreadable import refuse_cluster
 from ...core.models.cluster import SparkCluster
 from ...core.models.cluster_status import ClusterStatus
 from ...core.states import reasons
-from ...kube.client import KubeClient
 from ..kueue.admissions import AdmissionRequest
-from ..kueue.queue_actions import NOTICES, QueueActions, get_changes
+from ..kueue.queue_actions import NOTICES, get_changes
 from ..objects.cache import ObjectKey, key_of
 from ..objects.parser import parse_cluster
-from ..reports.events import NORMAL, WARNING, EventRecorder, find_spec_warning
+from ..reports.events import NORMAL, WARNING, find_spec_warning
 from .cluster_objects import (
     NETWORK_NAMES,
     SCALING_NAMES,
@@ -42,30 +40,12 @@ from .cluster_objects import (
     has_master,
     list_cluster_pods,
 )
-from .reconciler import AnyAction, AnyStatus, Revision
-from .resources import Resources
+from .reconciler import Adapter, AnyAction, Revision
 
 
-@dataclass(eq=False)
-class ClusterAdapter:
-    """Reconciles the objects of one cluster at a time.
+class ClusterAdapter(Adapter[SparkCluster, ClusterObserved, ClusterDecision]):
+    """Reconciles the objects of one cluster at a time; it owns all of them."""
 
-    Attributes:
-        client: The client of the API.
-        resources: The clusters.
-        settings: The settings that decisions depend on. They can be changed at any time, except the operator's name.
-        recorder: Writes Events.
-        queue_actions: Carries out the actions that concern Kueue.
-        now: The clock, in UTC.
-        notices: The reasons of decisions that are recorded although nothing changes, with the type of the Event.
-    """
-
-    client: KubeClient
-    resources: Resources
-    settings: Settings
-    recorder: EventRecorder
-    queue_actions: QueueActions
-    now: Callable[[], datetime]
     notices: ClassVar[Mapping[str, str]] = {
         reasons.SUSPEND_HELD: NORMAL,
         reasons.SPEC_CHANGE_IGNORED: WARNING,
@@ -98,7 +78,7 @@ class ClusterAdapter:
                 return replace(observed, has_master=await has_master(self.client, _key_of(cluster), cluster.uid))
             case StopCluster():
                 # The known state may be outdated: a cluster that runs again must keep its pods.
-                await self._require_current(revision)
+                await self.require_current(revision)
                 await delete_objects(self.client, cluster, STATEFUL_SET_NAMES)
                 return replace(observed, pods=await list_cluster_pods(self.client, _key_of(cluster)))
             case DeleteScaling():
@@ -113,7 +93,6 @@ class ClusterAdapter:
         self, action: QueueAction, revision: Revision[SparkCluster], observed: ClusterObserved
     ) -> ClusterObserved:
         cluster = revision.model
-
         build = partial(build_cluster_pod_sets, cluster, self.settings.operator_name)
         request = AdmissionRequest(cluster, build, lambda: self._have_pods(_key_of(cluster)))
         # Only the readiness depends on the pods.
@@ -127,32 +106,13 @@ class ClusterAdapter:
 
     async def _apply_cluster(self, revision: Revision[SparkCluster], observed: ClusterObserved) -> ClusterObserved:
         # A decision on an outdated state could apply an old spec, or the spec of a deleted cluster.
-        await self._require_current(revision)
+        await self.require_current(revision)
         changes = get_changes(observed.queue)
         outcome = await apply_cluster(self.client, revision.model, self.settings.operator_name, changes)
         self.queue_actions.warn_if_disabled(revision.document, revision.model)
         if isinstance(outcome, Created) and (warning := find_spec_warning(revision.document, self.now())):
             self.recorder.record(warning)
         return replace(observed, outcome=outcome)
-
-    async def _require_current(self, revision: Revision[SparkCluster]) -> None:
-        if not revision.is_current:
-            await self.resources.require_current(revision.document)
-
-    async def clean_up(self, model: SparkCluster) -> None:
-        """Do nothing: the cluster owns all its objects."""
-
-    async def complete(
-        self,
-        revision: Revision[SparkCluster],  # noqa: ARG002 - the adapter's signature
-        observed: ClusterObserved,  # noqa: ARG002 - the adapter's signature
-        decision: ClusterDecision,
-    ) -> ClusterDecision:
-        """Return the decision unchanged."""
-        return decision
-
-    def count_transition(self, model: SparkCluster, status: AnyStatus) -> None:
-        """Do nothing: only transitions of applications are counted."""
 
     def refuse(self, resource: JsonObject, message: str, now: datetime) -> ClusterStatus | None:
         """Return the status of a cluster that cannot be parsed; None to leave the status unchanged."""
@@ -162,10 +122,9 @@ class ClusterAdapter:
         """Whether the cluster has a master, by a live read."""
         return await has_master(self.client, key_of(resource), resource["metadata"]["uid"])
 
-    async def release_quota(self, resource: JsonObject) -> None:
-        """Return the quota of a cluster that cannot be parsed and has no pods; errors as `apply`."""
-        key = key_of(resource)
-        await self.queue_actions.release_refused(resource, lambda: self._have_pods(key))
+    async def has_live_pods(self, resource: JsonObject) -> bool:
+        """Whether pods of the cluster have not ended, by a live read."""
+        return await self._have_pods(key_of(resource))
 
     async def _have_pods(self, key: ObjectKey) -> bool:
         return not all(has_ended(pod) for pod in await list_cluster_pods(self.client, key))

@@ -4,23 +4,27 @@ What differs between the kinds is behind an `Adapter`: `applications.py` and `cl
 """
 
 import logging
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Generic, Protocol, TypeAlias, TypeVar
+from functools import partial
+from typing import ClassVar, Generic, TypeAlias, TypeVar
 
 from ...core.kubernetes.json_object import JsonObject
 from ...core.kubernetes.problems import InvalidResource
 from ...core.lifecycle.cluster_decision import ClusterAction, ClusterDecision
-from ...core.lifecycle.decision import Action, AddFinalizer, Decision, RemoveFinalizer
+from ...core.lifecycle.decision import Action, AddFinalizer, Decision, RemoveFinalizer, Settings
 from ...core.models.application import SparkApplication
 from ...core.models.cluster import SparkCluster
 from ...core.models.cluster_status import ClusterStatus
 from ...core.models.status import ApplicationStatus
 from ...core.states import reasons
 from ...core.states.states import ApplicationState
+from ...kube.client import KubeClient
 from ...kube.errors import BadRequest, Conflict, Invalid, KubeError
 from ..attempts.attempt import ReconcileLater
+from ..kueue.queue_actions import QueueActions
 from ..objects.cache import ObjectKey, key_of
 from ..ownership.claims import Standing
 from ..reports.events import (
@@ -66,13 +70,32 @@ class Revision(Generic[Model]):
     is_current: bool
 
 
-class Adapter(Protocol[Model, Observation, AnyDecision]):
-    """The properties of one kind of resource that the reconciler needs."""
+@dataclass(eq=False)
+class Adapter(ABC, Generic[Model, Observation, AnyDecision]):
+    """One kind of resource, as the reconciler needs it.
 
-    @property
-    def notices(self) -> Mapping[str, str]:
-        """The reasons of decisions that are recorded as Events although nothing changes, with the type of the Event."""
+    Attributes:
+        client: The client of the API.
+        resources: The resources of the kind.
+        settings: The settings that decisions depend on. They can be changed at any time, except the operator's name.
+        recorder: Writes Events.
+        metrics: Count transitions and errors.
+        queue_actions: Carries out the actions that concern Kueue.
+        now: The clock, in UTC.
+        notices: The reasons of decisions that are recorded as Events although nothing changes, with the type of the
+            Event.
+    """
 
+    client: KubeClient
+    resources: Resources
+    settings: Settings
+    recorder: EventRecorder
+    metrics: Metrics
+    queue_actions: QueueActions
+    now: Callable[[], datetime]
+    notices: ClassVar[Mapping[str, str]]
+
+    @abstractmethod
     def parse(self, resource: JsonObject) -> Model:
         """Parse a resource.
 
@@ -80,12 +103,15 @@ class Adapter(Protocol[Model, Observation, AnyDecision]):
             InvalidResource: The resource does not match its schema.
         """
 
+    @abstractmethod
     def observe(self, model: Model) -> Observation:
         """Return the known objects of the resource, without a request to the API."""
 
+    @abstractmethod
     def decide(self, model: Model, observed: Observation, now: datetime) -> AnyDecision:
         """Return what to do next."""
 
+    @abstractmethod
     async def apply(self, action: AnyAction, revision: Revision[Model], observed: Observation) -> Observation:
         """Carry out one action; the reconciler adds and removes finalizers itself.
 
@@ -98,23 +124,46 @@ class Adapter(Protocol[Model, Observation, AnyDecision]):
             KubeError: The API failed.
         """
 
+    @abstractmethod
+    def refuse(self, resource: JsonObject, message: str, now: datetime) -> AnyStatus | None:
+        """Return the status of a resource that cannot be parsed; None to leave the status unchanged."""
+
+    @abstractmethod
+    async def has_workload(self, resource: JsonObject) -> bool:
+        """Whether the resource has a driver or a master, by a live read."""
+
+    @abstractmethod
+    async def has_live_pods(self, resource: JsonObject) -> bool:
+        """Whether pods of a resource that cannot be parsed have not ended, by a live read."""
+
     async def clean_up(self, model: Model) -> None:
         """Delete the objects that must not outlive the resource, before its finalizer is removed; errors as `apply`."""
 
-    async def complete(self, revision: Revision[Model], observed: Observation, decision: AnyDecision) -> AnyDecision:
+    async def complete(
+        self,
+        revision: Revision[Model],  # noqa: ARG002 - for the kinds that add something
+        observed: Observation,  # noqa: ARG002
+        decision: AnyDecision,
+    ) -> AnyDecision:
         """Add data from the API to the decision before its status is written."""
+        return decision
 
     def count_transition(self, model: Model, status: AnyStatus) -> None:
         """Count the transition from the status of `model` to the written `status` in the metrics."""
 
-    def refuse(self, resource: JsonObject, message: str, now: datetime) -> AnyStatus | None:
-        """Return the status of a resource that cannot be parsed; None to leave the status unchanged."""
-
-    async def has_workload(self, resource: JsonObject) -> bool:
-        """Whether the resource has a driver or a master, by a live read."""
-
     async def release_quota(self, resource: JsonObject) -> None:
         """Return the quota of a resource that cannot be parsed and has no pods; errors as `apply`."""
+        await self.queue_actions.release_refused(resource, partial(self.has_live_pods, resource))
+
+    async def require_current(self, revision: Revision[Model]) -> None:
+        """Check with the API that a resource has not changed since it was read, unless this is known.
+
+        Raises:
+            ResourceChanged: The resource has changed.
+            KubeError: The API failed.
+        """
+        if not revision.is_current:
+            await self.resources.require_current(revision.document)
 
 
 class _Unclaimed(Exception):
@@ -128,26 +177,14 @@ class Reconciler(Generic[Model, Observation, AnyDecision]):
     and another one continues.
 
     Args:
-        resources: The resources of the kind.
-        adapter: What is particular to the kind.
-        recorder: Writes Events.
-        metrics: Count transitions and errors.
-        now: The clock, in UTC.
+        adapter: The kind of the resources.
     """
 
-    def __init__(
-        self,
-        resources: Resources,
-        adapter: Adapter[Model, Observation, AnyDecision],
-        recorder: EventRecorder,
-        metrics: Metrics,
-        now: Callable[[], datetime],
-    ) -> None:
-        self._resources = resources
+    def __init__(self, adapter: Adapter[Model, Observation, AnyDecision]) -> None:
         self._adapter = adapter
-        self._recorder = recorder
-        self._metrics = metrics
-        self._now = now
+        self._resources = adapter.resources
+        self._recorder = adapter.recorder
+        self._now = adapter.now
 
     async def reconcile(self, key: ObjectKey) -> timedelta | None:
         """Reconcile the resource `key`.
@@ -289,7 +326,7 @@ class Reconciler(Generic[Model, Observation, AnyDecision]):
         """
         kind, context = self._resources.kind, {self._resources.kind.noun: str(key_of(resource))}
         event = build_invalid_event(resource, problems, self._now())
-        self._metrics.count_error(kind.type.kind, event.reason)
+        self._adapter.metrics.count_error(kind.type.kind, event.reason)
         logger.error("invalid %s: %s", kind.noun, event.message, extra=context)
         if self._resources.is_being_finalized(resource):
             await self._resources.remove_finalizer(resource)

@@ -46,7 +46,9 @@ def build_resource() -> JsonObject:
 
 
 def build_reconciler(adapter: Any, resources: Resources) -> Reconciler[Any, Any, Any]:
-    return Reconciler(resources, adapter, EventRecorder(NO_CLIENT, "operator"), Metrics(), lambda: NOW)
+    adapter.resources, adapter.recorder = resources, EventRecorder(NO_CLIENT, "operator")
+    adapter.metrics, adapter.now = Metrics(), lambda: NOW
+    return Reconciler(adapter)
 
 
 def build_cache(document: JsonObject) -> ObjectCache:
