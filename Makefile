@@ -40,7 +40,7 @@ AIRFLOW_PYTHON ?= $(call find_python,$(old_enough),python3.12 python3.11 python3
 
 .PHONY: help demo dist installation test coverage check prose format spark-submit test-spark-submit e2e e2e-kueue \
   airflow airflow-versions faults charts contract kueue traces reliability docs site bench clean \
-  envtest image kind workflows check-dist bounds check-tag release-page changelog
+  envtest image kind workflows check-dist bounds check-tag release-page changelog publish-site
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9. -]+:.*## / {split($$1, names, " "); printf "  %-17s %s\n", names[1], $$2}' \
@@ -206,6 +206,14 @@ site: ## Build the documentation site in .site
 	@$(MAKE) --no-print-directory .site-venv/package || \
 	echo "make site: pages with a diagram load Mermaid from unpkg.com, because npm could not download it" >&2
 	@NO_MKDOCS_2_WARNING=1 exec .site-venv/bin/mkdocs build --quiet --strict
+
+# The branch `pages` has one folder for each minor version. `latest` leads to the newest one that is not a candidate.
+publish-site: site check-tag ## Publish the documentation of the release TAG on the branch pages (needs git and gh)
+	@git config user.name "release workflow" && git config user.email "noreply@github.com" && gh auth setup-git
+	@git fetch --quiet origin pages:pages || echo "make $@: the branch pages does not exist yet"
+	@NO_MKDOCS_2_WARNING=1 RELEASE=$(version) .site-venv/bin/mike deploy --quiet --branch pages --update-aliases \
+	  $$(cut -d . -f 1,2 <<<"$(version)") $$(case $(version) in *rc*) ;; *) echo latest;; esac)
+	@git push origin pages
 
 bench: $(stamp) ## Measure the provider, the controller (SIM_KUBECONFIG) and the local API server (KUBEBUILDER_ASSETS)
 	@$(bin)/python -m bench.driver

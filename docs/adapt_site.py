@@ -5,6 +5,7 @@ twin for dark pages. Pages with a diagram load Mermaid from the site
 itself: `make site` downloads the script. If the site has no copy, the theme loads Mermaid from unpkg.com.
 """
 
+import os
 import re
 import shutil
 import tomllib
@@ -57,7 +58,27 @@ def on_page_markdown(markdown: str, page: "Page", config: "MkDocsConfig", files:
     """Set the weight of the page in the search."""
     path = page.file.src_uri
     page.meta["search"] = {"boost": _BOOSTS.get(path) or _BOOSTS.get(path.partition("/")[0], 1.0)}
-    return markdown
+    return name_release(markdown, os.environ.get("RELEASE", ""))
+
+
+def name_release(markdown: str, release: str) -> str:
+    """Return the page with the command that installs a release, in place of the note that there is none.
+
+    Args:
+        markdown: The page.
+        release: Version of the release for which the site is built. If it is empty, the page stays as it is.
+    """
+    command = f"```console\n$ pip install 'airflow-provider-spark-operator[airflow,local]=={release}'\n```\n"
+    return (
+        re.sub(
+            r"^\*\*No release is on a package index yet\.\*\*.*?\n(?=\n)",
+            command,
+            markdown,
+            flags=re.MULTILINE | re.DOTALL,
+        )
+        if release
+        else markdown
+    )
 
 
 def on_page_content(html: str, page: "Page", config: "MkDocsConfig", files: "Files") -> str:  # noqa: ARG001 - MkDocs passes them

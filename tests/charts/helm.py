@@ -43,7 +43,11 @@ VARIANTS: Mapping[str, Json] = {
             "executorResize": True,
         },
         "podDisruptionBudget": {"enabled": True},
-        "metrics": {"serviceMonitor": {"enabled": True, "labels": {"release": "prometheus"}}},
+        "metrics": {
+            "serviceMonitor": {"enabled": True, "labels": {"release": "prometheus"}},
+            "alerts": {"enabled": True, "labels": {"release": "prometheus"}},
+            "dashboard": {"enabled": True},
+        },
         "webhook": {"enabled": True, "failurePolicy": "Fail"},
         "kueue": {"enabled": True},
         "networkPolicy": {

@@ -33,6 +33,7 @@ from airflow_provider_spark_operator.reconcile.reports.event_filter import Event
 from airflow_provider_spark_operator.reconcile.webhook.webhook import serve_webhook
 from tests.charts.conftest import Cluster, build_path
 from tests.charts.helm import CHART, NAMESPACE, RELEASE, VARIANTS, Json, needs_helm, render_chart, run_helm, select_kind
+from tests.charts.prometheus_kinds import DEFINITIONS
 from tests.charts.test_chart import MANIFEST, list_permissions
 from tests.reconcile.harness import QUICK, Api, build_application, run_controller, state_of
 from tests.reconcile.reconcilers.test_clusters import build_cluster as spark_cluster
@@ -45,56 +46,6 @@ PREVIOUS = Path(__file__).parents[1] / "releases" / "0.1" / "crds"
 DEADLINE = 120
 # A repeated Event is read and changed.
 EVERY_EVENT = replace(QUICK, events=EventSettings(min_interval=timedelta(0)))
-# The part of the Prometheus operator's CRD that a ServiceMonitor of the chart uses.
-SERVICE_MONITORS = {
-    "apiVersion": "apiextensions.k8s.io/v1",
-    "kind": "CustomResourceDefinition",
-    "metadata": {"name": "servicemonitors.monitoring.coreos.com"},
-    "spec": {
-        "group": "monitoring.coreos.com",
-        "scope": "Namespaced",
-        "names": {"kind": "ServiceMonitor", "plural": "servicemonitors"},
-        "versions": [
-            {
-                "name": "v1",
-                "served": True,
-                "storage": True,
-                "schema": {
-                    "openAPIV3Schema": {
-                        "type": "object",
-                        "required": ["spec"],
-                        "properties": {
-                            "spec": {
-                                "type": "object",
-                                "required": ["endpoints", "selector"],
-                                "properties": {
-                                    "selector": {
-                                        "type": "object",
-                                        "properties": {
-                                            "matchLabels": {
-                                                "type": "object",
-                                                "additionalProperties": {"type": "string"},
-                                            }
-                                        },
-                                    },
-                                    "endpoints": {
-                                        "type": "array",
-                                        "items": {
-                                            "type": "object",
-                                            "properties": {
-                                                name: {"type": "string"} for name in ("port", "path", "interval")
-                                            },
-                                        },
-                                    },
-                                },
-                            }
-                        },
-                    }
-                },
-            }
-        ],
-    },
-}
 
 
 @pytest.fixture
@@ -137,7 +88,7 @@ def chart_values(cluster: Cluster, definitions: None) -> Iterator[Json]:
 
 @pytest.mark.parametrize("values", VARIANTS.values(), ids=VARIANTS)
 async def test_api_server_accepts_every_object(
-    cluster: Cluster, client: KubeClient, service_monitors: None, values: Json
+    cluster: Cluster, client: KubeClient, prometheus_kinds: None, values: Json
 ) -> None:
     documents = render_chart(values)
     assert documents
@@ -146,19 +97,19 @@ async def test_api_server_accepts_every_object(
 
 
 @pytest.fixture
-async def service_monitors(client: KubeClient) -> None:
-    """Install the CRD of the Prometheus operator."""
-    kind = ResourceType("monitoring.coreos.com", "v1", "servicemonitors", "ServiceMonitor")
-    with suppress(AlreadyExists):
-        await client.create(CUSTOM_RESOURCE_DEFINITIONS, SERVICE_MONITORS, None)
-    async with asyncio.timeout(DEADLINE):
-        while True:
-            try:
-                await client.list(kind, None)
-            except (NotFound, TooManyRequests, ServerError):  # not served yet
-                await asyncio.sleep(0.05)
-            else:
-                return
+async def prometheus_kinds(client: KubeClient) -> None:
+    """Install the CRDs of the Prometheus operator."""
+    for name, definition in DEFINITIONS.items():
+        kind = ResourceType("monitoring.coreos.com", "v1", f"{name.lower()}s", name)
+        with suppress(AlreadyExists):
+            await client.create(CUSTOM_RESOURCE_DEFINITIONS, definition, None)
+        async with asyncio.timeout(DEADLINE):
+            while True:
+                try:
+                    await client.list(kind, None)
+                    break
+                except (NotFound, TooManyRequests, ServerError):  # not served yet
+                    await asyncio.sleep(0.05)
 
 
 @asynccontextmanager

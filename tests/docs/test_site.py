@@ -1,6 +1,7 @@
 """The hooks of the site complete the pages."""
 
 import re
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -50,3 +51,11 @@ def test_search_prefers_pages_for_users(path: str, other: str) -> None:
         adapt_site.on_page_markdown("", page, None, None)
         boosts.append(page.meta["search"]["boost"])
     assert boosts[0] > boosts[1]
+
+
+def test_site_of_a_release_has_the_command_that_installs_it() -> None:
+    page = (Path(adapt_site.__file__).parent / "get-started" / "install.md").read_text(encoding="utf-8")
+    released = adapt_site.name_release(page, "0.9.0")
+    assert "$ pip install 'airflow-provider-spark-operator[airflow,local]==0.9.0'\n" in released
+    assert "No release" not in released
+    assert adapt_site.name_release(page, "") == page
