@@ -15,8 +15,9 @@ from ..base.cluster_client import run_with_client
 from ..base.errors import CommandError, ExitCode
 from ..options.declaration import Parameter
 from ..options.groups import ClusterOptions
-from ..options.options import ResultFormat, ResultOutput
+from ..options.options import Prices, ResultFormat, ResultOutput
 from ..output.log_records import show_warnings
+from ..submission.budget_options import MaxCoreHours, MaxCost, read_budget
 from ..submission.parameter_options import add_parameter_options, read_parameter_values
 from ..submission.submission_options import (
     USUAL_KEEP_FAILED_DRIVER,
@@ -40,7 +41,7 @@ from ..submission.submission_source import (
     upload_nothing,
     write_object,
 )
-from ..views.application_end import MaxCoreHours, Quiet, Timeout, Verbose, Wait, read_wait
+from ..views.application_end import Quiet, Timeout, Verbose, Wait, read_wait
 from .named_applications import print_accepted, report_submission
 from .replacement import check_replacement, replace_application
 
@@ -69,6 +70,8 @@ def run(
     quiet: Quiet = False,
     timeout: Timeout = None,
     max_core_hours: MaxCoreHours = None,
+    max_cost: MaxCost = None,
+    prices: Prices = None,
     output: ResultOutput = ResultFormat.TEXT,
     api_version: ApiVersion = None,
     upload_to: UploadTo = None,
@@ -116,6 +119,7 @@ def run(
         # Set any field of the manifest
         spark-operator submit pi.yaml --set spec.applicationTolerations.resourceRetainPolicy=Always
     """
+    budget, table = read_budget(max_core_hours, max_cost, prices, waits=wait or follow)
     waiting = read_wait(
         wait=wait,
         follow=follow,
@@ -123,7 +127,8 @@ def run(
         quiet=quiet,
         timeout=timeout,
         dry_run=dry_run,
-        max_core_hours=max_core_hours,
+        budget=budget,
+        prices=table,
     )
     show_warnings()
     values = read_parameter_values(parameters)

@@ -26,7 +26,7 @@ class ExitCode(IntEnum):
     INFRASTRUCTURE_FAILED = 5
     """The cluster could not schedule or run the application, or the local cluster could not run."""
     BUDGET_EXCEEDED = 6
-    """The application requested more core-hours than `--max-core-hours`, and was deleted."""
+    """The application exceeded `--max-core-hours` or `--max-cost`, and was deleted."""
     INTERRUPTED = 130
 
 
@@ -58,7 +58,7 @@ MEANINGS = {
         "the output could not be written\n"
         "an internal error"
     ),
-    ExitCode.BUDGET_EXCEEDED: "the application exceeded `--max-core-hours`, and was deleted",
+    ExitCode.BUDGET_EXCEEDED: "the application exceeded `--max-core-hours` or `--max-cost`, and was deleted",
     ExitCode.INTERRUPTED: "interrupted (SIGINT, SIGTERM or SIGHUP)",
 }
 """The meaning of each code, one line for each case, for `spark-operator help exit-codes`."""

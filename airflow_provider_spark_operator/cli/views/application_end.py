@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-import math
 import sys
 from collections.abc import Coroutine, Sequence
 from contextlib import nullcontext
@@ -11,11 +10,10 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import Annotated, Any, Final, TypeAlias
 
-import click
-
 from ...core.kubernetes.times import format_duration
 from ...core.log.line_levels import SparkLineFilter
 from ...core.report.budget import Budget
+from ...core.report.prices import PriceTable
 from ...core.verdict.verdict import FailureKind, Outcome
 from ...follow.access.errors import ApplicationDeleted
 from ...follow.access.outage_tolerance import retry
@@ -66,32 +64,6 @@ DeletionTimeout: TypeAlias = Annotated[
     ),
 ]
 
-
-def check_core_hours(text: str) -> float:
-    """Return the number in `text`.
-
-    Raises:
-        BadParameter: It is not a number greater than 0.
-    """
-    try:
-        number = float(text)
-    except ValueError:
-        number = 0.0
-    if not 0 < number < math.inf:
-        raise click.BadParameter("must be a number greater than 0")
-    return number
-
-
-MaxCoreHours: TypeAlias = Annotated[
-    float | None,
-    Parameter(
-        "--max-core-hours NUMBER",
-        "with --wait or --follow, delete the application when it has requested more core-hours; the exit code is then "
-        "6 (default: no limit)",
-        check=check_core_hours,
-    ),
-]
-
 _LONGEST_CAUSE: Final = 120
 
 
@@ -108,7 +80,8 @@ class Wait:
         quiet: Whether to print only the output of the program, and the cause of a failure.
         since: The time from which states are printed. None for all states.
         afterwards: What happens to the application after the limit, as a sentence.
-        max_core_hours: The core-hours after which the application is deleted. None if they are not limited.
+        budget: The limits after which the application is deleted. None if there are none.
+        prices: The prices of the budget. None if it does not limit the cost.
     """
 
     states: Sequence[str] = ()
@@ -119,7 +92,8 @@ class Wait:
     quiet: bool = False
     since: datetime | None = None
     afterwards: str = "The application continues"
-    max_core_hours: float | None = None
+    budget: Budget | None = None
+    prices: PriceTable | None = None
 
     @property
     def goals(self) -> str:
@@ -139,8 +113,9 @@ def read_wait(
     verbose: bool,
     timeout: str | None,
     dry_run: bool,
-    max_core_hours: float | None = None,
     quiet: bool = False,
+    budget: Budget | None = None,
+    prices: PriceTable | None = None,
 ) -> Wait | None:
     """Return how to wait according to the options of a command; None if it does not wait.
 
@@ -151,8 +126,6 @@ def read_wait(
         raise CommandError("--dry-run submits nothing: leave out --wait and --follow", ExitCode.INVALID)
     if timeout is not None and not (wait or follow):
         raise CommandError("--timeout needs --wait or --follow", ExitCode.INVALID)
-    if max_core_hours is not None and not (wait or follow):
-        raise CommandError("--max-core-hours needs --wait or --follow", ExitCode.INVALID)
     if verbose and not follow:
         raise CommandError("--verbose needs --follow", ExitCode.INVALID)
     if quiet and not (wait or follow):
@@ -161,7 +134,7 @@ def read_wait(
     limit = parse_duration(timeout) if timeout is not None else None
     if not (wait or follow):
         return None
-    return Wait(limit=limit, with_log=follow, verbose=verbose, quiet=quiet, max_core_hours=max_core_hours)
+    return Wait(limit=limit, with_log=follow, verbose=verbose, quiet=quiet, budget=budget, prices=prices)
 
 
 def check_quiet(*, quiet: bool, verbose: bool) -> None:
@@ -218,11 +191,10 @@ async def wait_and_report(client: KubeClient, reference: ApplicationReference, w
 
 
 def _watch_budget(reference: ApplicationReference, wait: Wait) -> tuple[RunRecorder | None, BudgetCheck | None]:
-    if wait.max_core_hours is None:
+    if wait.budget is None:
         return None, None
-    recorder = RunRecorder(reference, discard)
-    budget = Budget(wait.max_core_hours, ends_application=True)
-    return recorder, BudgetCheck(budget, recorder, lambda figures: print_note(f"{reference} has used {figures}"))
+    recorder = RunRecorder(reference, discard, prices=wait.prices)
+    return recorder, BudgetCheck(wait.budget, recorder, lambda figures: print_note(f"{reference} has used {figures}"))
 
 
 async def _end_over_budget(hub: WatchHub, reference: ApplicationReference, wait: Wait, used: str) -> ExitCode:
@@ -232,7 +204,9 @@ async def _end_over_budget(hub: WatchHub, reference: ApplicationReference, wait:
     if isinstance(end, Conclusion):
         return _report_end(end, wait)
     sentence = f"{reference} exceeded its budget: it has used {used}; {describe_outcome(end, 'it')}"
-    print_error(f"{sentence}. Raise --max-core-hours, or request less")
+    limits = {name: getattr(wait.budget, name) for name in ("max_core_hours", "max_cost")}
+    options = " or ".join(f"--{name.replace('_', '-')}" for name, limit in limits.items() if limit is not None)
+    print_error(f"{sentence}. Raise {options}, or request less")
     return ExitCode.BUDGET_EXCEEDED
 
 

@@ -447,6 +447,18 @@ def test_application_above_its_core_hours_is_deleted(
     assert scripted_cluster.applications() == []
 
 
+def test_application_above_its_cost_is_deleted(
+    scripted_cluster: Cluster, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    scripted_cluster.script = run_on
+    prices = folder / "prices.json"
+    prices.write_text('{"currency": "EUR", "prices": [{"coreHour": 1, "gibHour": 1}]}')
+    words = ["submit", "pi.yaml", "--wait", "--max-cost", "1e-9", "--prices", str(prices)]
+    assert main(words) == ExitCode.BUDGET_EXCEEDED
+    assert "of at most 1e-09 EUR; it is being deleted. Raise --max-cost, or request less" in capsys.readouterr().err
+    assert scripted_cluster.applications() == []
+
+
 def test_application_that_succeeds_before_its_deletion_is_a_success(
     scripted_cluster: Cluster, folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -470,12 +482,16 @@ def test_application_that_succeeds_before_its_deletion_is_a_success(
     ("words", "problem"),
     [
         (["--max-core-hours", "3"], "--max-core-hours needs --wait or --follow"),
+        (["--max-cost", "3"], "--max-cost needs --wait or --follow"),
+        (["--wait", "--max-cost", "3"], "--max-cost and --prices need each other"),
+        (["--prices", "prices.json"], "--max-cost and --prices need each other"),
+        (["--wait", "--max-cost", "3", "--prices", "none.json"], "none.json"),
         (["--wait", "--max-core-hours", "0"], "must be a number greater than 0"),
         (["--wait", "--max-core-hours", "many"], "must be a number greater than 0"),
         (["--wait", "--max-core-hours", "inf"], "must be a number greater than 0"),
     ],
 )
-def test_invalid_core_hours_are_a_usage_error(
+def test_invalid_budget_is_a_usage_error(
     words: list[str], problem: str, scripted_cluster: Cluster, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["submit", "pi.yaml", *words]) == ExitCode.INVALID
