@@ -3,46 +3,29 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from airflow.sdk import BaseOperator, BaseOperatorLink
-
-from ..airflow_compat import TaskInstanceKey
 from ..core.kubernetes.names import build_master_pod_name
 from ..core.kubernetes.times import read_time
 from .target import LinkTarget
-from .url import build_url, find_url
+from .url import TargetLink
 
 __all__ = ["SparkMasterLogLink", "SparkMasterUILink"]
 
 
-class SparkMasterUILink(BaseOperatorLink):
+class SparkMasterUILink(TargetLink):
     """Link to the web interface of the master. `[spark_operator] cluster_ui_url` sets the URL."""
 
     name = "Spark master UI"
-
-    def build_url(self, target: LinkTarget) -> str:
-        """Return the URL for a SparkCluster; empty if it is unknown."""
-        return build_url("cluster_ui_url", target)
-
-    def get_link(self, operator: BaseOperator, *, ti_key: TaskInstanceKey) -> str:
-        """Return the URL; empty if it is unknown."""
-        return find_url(self, operator, ti_key)
+    option = "cluster_ui_url"
 
 
-class SparkMasterLogLink(BaseOperatorLink):
+class SparkMasterLogLink(TargetLink):
     """Link to the log of the master pod in your log store.
 
     `[spark_operator] driver_log_url` sets the URL. `{driver_pod}` is the name of the master pod.
     """
 
     name = "Spark master log"
-
-    def build_url(self, target: LinkTarget) -> str:
-        """Return the URL for a SparkCluster; empty if it is unknown."""
-        return build_url("driver_log_url", target)
-
-    def get_link(self, operator: BaseOperator, *, ti_key: TaskInstanceKey) -> str:
-        """Return the URL; empty if it is unknown."""
-        return find_url(self, operator, ti_key)
+    option = "driver_log_url"
 
 
 CLUSTER_LINKS: Final = (SparkMasterUILink(), SparkMasterLogLink())

@@ -5,9 +5,10 @@ import re
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from functools import lru_cache
-from typing import Final, Protocol, TypeGuard
+from typing import ClassVar, Final, TypeGuard
 from urllib.parse import quote
 
+from airflow.sdk import BaseOperator, BaseOperatorLink
 from airflow.sdk.types import RuntimeTaskInstanceProtocol
 
 from ..airflow_compat import TaskInstanceKey, conf, read_xcom
@@ -20,37 +21,26 @@ logger = logging.getLogger(__name__)
 _PLACEHOLDER: Final = re.compile(r"\{(\w+)\}")
 
 
-class TargetLink(Protocol):
-    """A link of which the URL depends on the target alone."""
+class TargetLink(BaseOperatorLink):
+    """A link of which the URL depends on the target alone.
 
-    @property
-    def name(self) -> str:
-        """The name of the link in Airflow."""
-        ...
+    Attributes:
+        option: The option of `[spark_operator]` with the URL.
+    """
 
-    @property
-    def xcom_key(self) -> str:
-        """The key of the XCom from which Airflow reads the URL."""
-        ...
+    option: ClassVar[str]
 
     def build_url(self, target: LinkTarget) -> str:
         """Return the URL; empty if it is unknown."""
-        ...
+        return build_url(self.option, target)
 
-
-def find_url(link: TargetLink, operator: object, ti_key: TaskInstanceKey) -> str:
-    """Return the URL of a link of a task; empty if it is unknown.
-
-    Args:
-        link: The link.
-        operator: The operator of the task.
-        ti_key: The task instance.
-    """
-    if not _is_linked(operator):
-        return ""
-    if operator.link_target is not None:
-        return link.build_url(operator.link_target)
-    return _read_stored_url(link, ti_key) if operator.resumed else ""
+    def get_link(self, operator: BaseOperator, *, ti_key: TaskInstanceKey) -> str:
+        """Return the URL; empty if it is unknown."""
+        if not _is_linked(operator):
+            return ""
+        if operator.link_target is not None:
+            return self.build_url(operator.link_target)
+        return _read_stored_url(self, ti_key) if operator.resumed else ""
 
 
 def list_urls(links: Iterable[TargetLink], target: LinkTarget) -> dict[str, str]:
