@@ -73,7 +73,7 @@ def test_readiness_and_obstacle_of_an_executor_follow_from_its_decisive_fields(s
 
 
 @pytest.mark.parametrize("labels", [{}, {LABEL_ROLE: ROLE_EXECUTOR}], ids=["driver", "relabelled"])
-@pytest.mark.parametrize("seen", [each.values[0] for each in (*DRIVER_ENDS, *UNCONFIGURED)])
+@pytest.mark.parametrize("seen", [case[0] for case in (*DRIVER_ENDS.values(), *UNCONFIGURED.values())])
 def test_end_of_a_driver_follows_from_its_decisive_fields(seen: dict[str, Any], labels: dict[str, str]) -> None:
     seen = {**seen, "metadata": {"labels": labels}}
     assert find_driver_end(select_decisive_fields(seen), None) == find_driver_end(seen, None)

@@ -12,76 +12,64 @@ from tests.builders import DRIVER, NOW, build_container, build_driver_pod, build
 S = ApplicationState
 SIDECAR = {"initContainers": [{"name": "proxy", "restartPolicy": "Always"}]}
 
-DRIVER_ENDS = [
-    pytest.param(build_driver_pod("pending"), None, None, id="pending"),
-    pytest.param(build_driver_pod("ready"), None, None, id="running"),
-    pytest.param({}, None, None, id="no status"),
-    pytest.param(build_driver_pod("succeeded"), S.SUCCEEDED, reasons.DRIVER_SUCCEEDED, id="phase Succeeded"),
-    pytest.param(build_pod("Succeeded"), S.SUCCEEDED, reasons.DRIVER_SUCCEEDED, id="Succeeded without containers"),
-    pytest.param(build_driver_pod("failed"), S.FAILED, reasons.DRIVER_FAILED, id="phase Failed"),
-    pytest.param(build_pod("Failed"), S.FAILED, reasons.DRIVER_FAILED, id="Failed without containers"),
-    pytest.param(build_pod("failed"), S.FAILED, reasons.DRIVER_FAILED, id="phase in lower case"),
-    pytest.param(build_driver_pod("killed", reason="Evicted"), S.DRIVER_EVICTED, reasons.DRIVER_EVICTED, id="evicted"),
-    pytest.param(
-        build_pod("Failed", reason="evicted"), S.DRIVER_EVICTED, reasons.DRIVER_EVICTED, id="evicted, no containers"
-    ),
-    pytest.param(
+DRIVER_ENDS = {
+    "pending": (build_driver_pod("pending"), None, None),
+    "running": (build_driver_pod("ready"), None, None),
+    "no status": ({}, None, None),
+    "phase Succeeded": (build_driver_pod("succeeded"), S.SUCCEEDED, reasons.DRIVER_SUCCEEDED),
+    "Succeeded without containers": (build_pod("Succeeded"), S.SUCCEEDED, reasons.DRIVER_SUCCEEDED),
+    "phase Failed": (build_driver_pod("failed"), S.FAILED, reasons.DRIVER_FAILED),
+    "Failed without containers": (build_pod("Failed"), S.FAILED, reasons.DRIVER_FAILED),
+    "phase in lower case": (build_pod("failed"), S.FAILED, reasons.DRIVER_FAILED),
+    "evicted": (build_driver_pod("killed", reason="Evicted"), S.DRIVER_EVICTED, reasons.DRIVER_EVICTED),
+    "evicted, no containers": (build_pod("Failed", reason="evicted"), S.DRIVER_EVICTED, reasons.DRIVER_EVICTED),
+    "init container failed": (
         build_pod(
             "Pending", build_container(waiting="PodInitializing"), init=[build_container("prepare", exit_code=2)]
         ),
         S.FAILED,
         reasons.INIT_CONTAINER_FAILED,
-        id="init container failed",
     ),
-    pytest.param(
+    "init container completed": (
         build_pod("Running", build_container(), init=[build_container("prepare", exit_code=0)]),
         None,
         None,
-        id="init container completed",
     ),
-    pytest.param(
+    "native sidecar killed": (
         build_pod("Running", build_container(), init=[build_container("proxy", exit_code=137)], spec=SIDECAR),
         None,
         None,
-        id="native sidecar killed",
     ),
-    pytest.param(
+    "container failed, phase Running": (
         build_pod("Running", build_container(exit_code=3)),
         S.FAILED,
         reasons.DRIVER_FAILED,
-        id="container failed, phase Running",
     ),
-    pytest.param(
+    "container succeeded, phase Running": (
         build_pod("Running", build_container(exit_code=0)),
         S.SUCCEEDED,
         reasons.DRIVER_SUCCEEDED,
-        id="container succeeded, phase Running",
     ),
-    pytest.param(
-        build_pod("Running", build_container(restarts=1)), S.FAILED, reasons.DRIVER_RESTARTED, id="container restarted"
-    ),
-    pytest.param(
+    "container restarted": (build_pod("Running", build_container(restarts=1)), S.FAILED, reasons.DRIVER_RESTARTED),
+    "sidecar failed, Spark running": (
         build_pod("Running", build_container(), build_container("side", exit_code=1)),
         None,
         None,
-        id="sidecar failed, Spark running",
     ),
-    pytest.param(
+    "container failed, Spark container unknown": (
         build_pod("Running", build_container("a"), build_container("b", exit_code=1)),
         S.FAILED,
         reasons.DRIVER_FAILED,
-        id="container failed, Spark container unknown",
     ),
-    pytest.param(
+    "sidecar completed, Spark running": (
         build_pod("Running", build_container(), build_container("side", exit_code=0)),
         None,
         None,
-        id="sidecar completed, Spark running",
     ),
-]
+}
 
 
-@pytest.mark.parametrize(("seen", "state", "reason"), DRIVER_ENDS)
+@pytest.mark.parametrize(("seen", "state", "reason"), DRIVER_ENDS.values(), ids=DRIVER_ENDS)
 def test_driver_end_depends_on_pod_phase_and_containers(
     seen: dict[str, Any], state: ApplicationState | None, reason: str | None
 ) -> None:
@@ -92,68 +80,51 @@ def test_driver_end_depends_on_pod_phase_and_containers(
 ENTRY = {"containers": [{"name": "side"}, {"name": "mine", "args": ["driver", "--class", "Main"]}]}
 TWICE = {"containers": [{"name": "side", "args": ["driver"]}, {"name": DRIVER, "args": ["driver"]}]}
 LAST = {"containers": [{"name": "side", "args": ["driver"]}, {"name": "mine", "args": ["driver"]}]}
-UNCONFIGURED = [
-    pytest.param(
+UNCONFIGURED = {
+    "default container name": (
         build_pod("Running", build_container(exit_code=0), build_container("side")),
         S.SUCCEEDED,
-        id="default container name",
     ),
-    pytest.param(
+    "driver argument": (
         build_pod("Running", build_container("mine", exit_code=0), build_container("side"), spec=ENTRY),
         S.SUCCEEDED,
-        id="driver argument",
     ),
-    pytest.param(
+    "argument takes precedence over name": (
         build_pod("Running", build_container("mine"), build_container(exit_code=0), spec=ENTRY),
         None,
-        id="argument takes precedence over name",
     ),
-    pytest.param(
+    "name decides between two arguments": (
         build_pod("Running", build_container(exit_code=0), build_container("side"), spec=TWICE),
         S.SUCCEEDED,
-        id="name decides between two arguments",
     ),
-    pytest.param(
+    "last of two arguments": (
         build_pod("Running", build_container("side", exit_code=1), build_container("mine"), spec=LAST),
         None,
-        id="last of two arguments",
     ),
-    pytest.param(
-        build_pod("Running", build_container("side", exit_code=0), spec=ENTRY),
-        None,
-        id="Spark container without status",
-    ),
-    pytest.param(
-        build_pod("Running", build_container("a", exit_code=0), build_container("b")),
-        None,
-        id="Spark container unknown",
-    ),
-    pytest.param(
+    "Spark container without status": (build_pod("Running", build_container("side", exit_code=0), spec=ENTRY), None),
+    "Spark container unknown": (build_pod("Running", build_container("a", exit_code=0), build_container("b")), None),
+    "all containers completed": (
         build_pod("Running", build_container("a", exit_code=0), build_container("b", exit_code=0)),
         S.SUCCEEDED,
-        id="all containers completed",
     ),
-    pytest.param(
+    "sidecar failed": (
         build_pod("Running", build_container(exit_code=0), build_container("side", exit_code=1)),
         S.SUCCEEDED,
-        id="sidecar failed",
     ),
-    pytest.param(
+    "sidecar restarted": (
         build_pod("Running", build_container(exit_code=0), build_container("side", restarts=1)),
         S.SUCCEEDED,
-        id="sidecar restarted",
     ),
-    pytest.param(
+    "malformed spec": (
         build_pod(
             "Running", build_container(exit_code=0), spec={"containers": [None, {"args": "driver"}, {"args": []}]}
         ),
         S.SUCCEEDED,
-        id="malformed spec",
     ),
-]
+}
 
 
-@pytest.mark.parametrize(("seen", "state"), UNCONFIGURED)
+@pytest.mark.parametrize(("seen", "state"), UNCONFIGURED.values(), ids=UNCONFIGURED)
 def test_success_is_that_of_spark_container_if_none_is_configured(
     seen: dict[str, Any], state: ApplicationState | None
 ) -> None:
@@ -161,41 +132,28 @@ def test_success_is_that_of_spark_container_if_none_is_configured(
     assert (end.state if end else None) is state
 
 
-CONFIGURED = [
-    pytest.param(
-        build_pod("Running", build_container(), build_container("side", exit_code=1)), None, id="sidecar failed"
-    ),
-    pytest.param(
-        build_pod("Running", build_container(exit_code=0), build_container("side")), S.SUCCEEDED, id="Spark completed"
-    ),
-    pytest.param(
+CONFIGURED = {
+    "sidecar failed": (build_pod("Running", build_container(), build_container("side", exit_code=1)), None),
+    "Spark completed": (build_pod("Running", build_container(exit_code=0), build_container("side")), S.SUCCEEDED),
+    "name in upper case": (
         build_pod("Running", build_container(DRIVER.upper(), exit_code=1), build_container("side")),
         S.FAILED,
-        id="name in upper case",
     ),
-    pytest.param(
+    "two sidecars failed": (
         build_pod("Running", build_container(), build_container("a", exit_code=1), build_container("z", exit_code=1)),
         None,
-        id="two sidecars failed",
     ),
-    pytest.param(
-        build_pod("Running", build_container("side", exit_code=1), spec=ENTRY),
-        None,
-        id="container missing, Spark running",
-    ),
-    pytest.param(
+    "container missing, Spark running": (build_pod("Running", build_container("side", exit_code=1), spec=ENTRY), None),
+    "container missing, Spark completed": (
         build_pod("Running", build_container("mine", exit_code=0), build_container("side"), spec=ENTRY),
         S.SUCCEEDED,
-        id="container missing, Spark completed",
     ),
-    pytest.param(build_pod("Running", build_container("side", exit_code=1)), S.FAILED, id="containers unknown"),
-    pytest.param(
-        build_pod("Failed", build_container("side", exit_code=1)), S.FAILED, id="container missing, pod failed"
-    ),
-]
+    "containers unknown": (build_pod("Running", build_container("side", exit_code=1)), S.FAILED),
+    "container missing, pod failed": (build_pod("Failed", build_container("side", exit_code=1)), S.FAILED),
+}
 
 
-@pytest.mark.parametrize(("seen", "state"), CONFIGURED)
+@pytest.mark.parametrize(("seen", "state"), CONFIGURED.values(), ids=CONFIGURED)
 def test_only_configured_container_determines_driver_end(seen: dict[str, Any], state: ApplicationState | None) -> None:
     end = driver_end.find_driver_end(seen, DRIVER)
     assert (end.state if end else None) is state

@@ -84,27 +84,17 @@ def test_cancelled_attempt_ignores_result_of_previous_attempt() -> None:
 UNSCHEDULABLE = {"type": "PodScheduled", "status": "False", "message": "0/3 nodes are available: 3 Insufficient cpu."}
 DISRUPTED = {"type": "DisruptionTarget", "status": "True"}
 
-FAILURES = [
-    pytest.param(
-        S.FAILED,
-        "",
-        build_driver_pod("failed"),
-        APPLICATION,
-        reasons.DRIVER_FAILED,
+FAILURES = {
+    "exit code": (
+        *(S.FAILED, "", build_driver_pod("failed"), APPLICATION, reasons.DRIVER_FAILED),
         "container spark-kubernetes-driver of the driver ended with exit code 1 (Error)",
-        id="exit code",
     ),
-    pytest.param(
-        S.FAILED,
-        "",
-        build_driver_pod("killed"),
-        APPLICATION,
-        reasons.OUT_OF_MEMORY,
+    "out of memory": (
+        *(S.FAILED, "", build_driver_pod("killed"), APPLICATION, reasons.OUT_OF_MEMORY),
         "container spark-kubernetes-driver of the driver ended with exit code 137 (OOMKilled); "
         "raise spark.driver.memory or spark.driver.memoryOverhead",
-        id="out of memory",
     ),
-    pytest.param(
+    "init container": (
         S.FAILED,
         "",
         build_pod(
@@ -113,45 +103,36 @@ FAILURES = [
         APPLICATION,
         reasons.INIT_CONTAINER_FAILED,
         "container prepare of the driver ended with exit code 2",
-        id="init container",
     ),
-    pytest.param(
+    "message of the pod": (
         S.FAILED,
         "",
         build_pod("Failed", reason="DeadlineExceeded", message="too long"),
         APPLICATION,
         reasons.DRIVER_FAILED,
         "the driver pod failed (DeadlineExceeded: too long)",
-        id="message of the pod",
     ),
-    pytest.param(
+    "message of the state": (
         S.FAILED,
         "Container x was restarted.",
         build_pod("Running", build_container(restarts=1)),
         APPLICATION,
         reasons.DRIVER_FAILED,
         "container x was restarted",
-        id="message of the state",
     ),
-    pytest.param(
+    "node shutdown": (
         S.FAILED,
         "",
         build_driver_pod("killed", reason="NodeShutdown", message="the node shuts down"),
         INFRASTRUCTURE,
         reasons.DRIVER_INTERRUPTED,
         "the driver pod was disrupted (NodeShutdown: the node shuts down); retry",
-        id="node shutdown",
     ),
-    pytest.param(
-        S.FAILED,
-        "",
-        build_driver_pod("failed", conditions=[DISRUPTED]),
-        INFRASTRUCTURE,
-        reasons.DRIVER_INTERRUPTED,
+    "disrupted": (
+        *(S.FAILED, "", build_driver_pod("failed", conditions=[DISRUPTED]), INFRASTRUCTURE, reasons.DRIVER_INTERRUPTED),
         "the driver pod was disrupted; retry",
-        id="disrupted",
     ),
-    pytest.param(
+    "no such command": (
         S.FAILED,
         "",
         build_pod("Failed", build_container(exit_code=128, reason="StartError", message="exec: java: not found")),
@@ -159,9 +140,8 @@ FAILURES = [
         reasons.CONTAINER_REFUSED,
         "the driver's container spark-kubernetes-driver could not be started: exec: java: not found; "
         "check its command and image (spec.driverSpec, spark.kubernetes.container.image)",
-        id="no such command",
     ),
-    pytest.param(
+    "no such command, no message": (
         S.FAILED,
         "",
         build_pod("Failed", build_container(exit_code=127, reason="ContainerCannotRun")),
@@ -169,27 +149,24 @@ FAILURES = [
         reasons.CONTAINER_REFUSED,
         "the driver's container spark-kubernetes-driver could not be started: ContainerCannotRun; "
         "check its command and image (spec.driverSpec, spark.kubernetes.container.image)",
-        id="no such command, no message",
     ),
-    pytest.param(
+    "killed": (
         S.FAILED,
         "",
         build_pod("Failed", build_container(exit_code=137, reason="Error")),
         APPLICATION,
         reasons.DRIVER_FAILED,
         "container spark-kubernetes-driver of the driver ended with exit code 137 (Error, killed by SIGKILL)",
-        id="killed",
     ),
-    pytest.param(
+    "Spark container takes precedence": (
         S.FAILED,
         "",
         build_pod("Failed", build_container("proxy", exit_code=2), build_container(exit_code=3)),
         APPLICATION,
         reasons.DRIVER_FAILED,
         "container spark-kubernetes-driver of the driver ended with exit code 3",
-        id="Spark container takes precedence",
     ),
-    pytest.param(
+    "out of memory takes precedence": (
         S.FAILED,
         "",
         build_pod("Failed", build_container(exit_code=3), build_container("proxy", exit_code=137, reason="OOMKilled")),
@@ -197,27 +174,13 @@ FAILURES = [
         reasons.OUT_OF_MEMORY,
         "container proxy of the driver ended with exit code 137 (OOMKilled); "
         "raise the memory limit of proxy in spec.driverSpec.podTemplateSpec",
-        id="out of memory takes precedence",
     ),
-    pytest.param(
-        S.FAILED,
-        "The driver pod is gone.",
-        None,
-        INFRASTRUCTURE,
-        reasons.DRIVER_LOST,
-        "the driver pod is gone",
-        id="lost",
-    ),
-    pytest.param(
-        S.FAILED,
-        "",
-        None,
-        INFRASTRUCTURE,
-        reasons.DRIVER_LOST,
+    "lost": (S.FAILED, "The driver pod is gone.", None, INFRASTRUCTURE, reasons.DRIVER_LOST, "the driver pod is gone"),
+    "lost, no message": (
+        *(S.FAILED, "", None, INFRASTRUCTURE, reasons.DRIVER_LOST),
         "the driver pod no longer exists, and its result is unknown",
-        id="lost, no message",
     ),
-    pytest.param(
+    "evicted": (
         S.DRIVER_EVICTED,
         "",
         build_driver_pod("killed", reason="Evicted", message="low on memory"),
@@ -225,27 +188,16 @@ FAILURES = [
         reasons.DRIVER_EVICTED,
         "the driver pod was evicted from its node: low on memory; "
         "raise the requests of the driver to its actual usage; for memory, raise spark.driver.memoryOverhead",
-        id="evicted",
     ),
-    pytest.param(
-        S.SCHEDULING_FAILURE,
+    "refused": (
+        *(S.SCHEDULING_FAILURE, "cannot create pods: quota exceeded", None, SCHEDULING, reasons.SCHEDULING_FAILED),
         "cannot create pods: quota exceeded",
-        None,
-        SCHEDULING,
-        reasons.SCHEDULING_FAILED,
-        "cannot create pods: quota exceeded",
-        id="refused",
     ),
-    pytest.param(
-        S.SCHEDULING_FAILURE,
-        "",
-        None,
-        SCHEDULING,
-        reasons.SCHEDULING_FAILED,
+    "refused, no message": (
+        *(S.SCHEDULING_FAILURE, "", None, SCHEDULING, reasons.SCHEDULING_FAILED),
         "the driver's resources could not be created",
-        id="refused, no message",
     ),
-    pytest.param(
+    "unschedulable": (
         S.DRIVER_START_TIMED_OUT,
         "",
         build_pod("Pending", conditions=[UNSCHEDULABLE]),
@@ -253,9 +205,8 @@ FAILURES = [
         reasons.UNSCHEDULABLE,
         "the driver pod could not be scheduled: 0/3 nodes are available: 3 Insufficient cpu; "
         "reduce the requests (spark.driver.cores, spark.driver.memory), or add nodes that fit",
-        id="unschedulable",
     ),
-    pytest.param(
+    "image": (
         S.DRIVER_START_TIMED_OUT,
         "",
         build_pod("Pending", build_container(waiting="ImagePullBackOff", message="pull spark:9")),
@@ -264,9 +215,8 @@ FAILURES = [
         "the image of the driver's container spark-kubernetes-driver could not be pulled: "
         "ImagePullBackOff: pull spark:9; "
         "check spark.kubernetes.container.image and spark.kubernetes.container.image.pullSecrets",
-        id="image",
     ),
-    pytest.param(
+    "container refused": (
         S.DRIVER_START_TIMED_OUT,
         "",
         build_pod("Pending", build_container(waiting="CreateContainerConfigError", message='configmap "x" not found')),
@@ -274,28 +224,17 @@ FAILURES = [
         reasons.CONTAINER_REFUSED,
         "the driver's container spark-kubernetes-driver could not be created: CreateContainerConfigError: "
         'configmap "x" not found; create the ConfigMap x in the namespace of the application, or correct its name',
-        id="container refused",
     ),
-    pytest.param(
-        S.DRIVER_START_TIMED_OUT,
-        "",
-        build_driver_pod("pulling"),
-        INFRASTRUCTURE,
-        reasons.DRIVER_START_TIMED_OUT,
+    "start timeout": (
+        *(S.DRIVER_START_TIMED_OUT, "", build_driver_pod("pulling"), INFRASTRUCTURE, reasons.DRIVER_START_TIMED_OUT),
         "the driver did not start in time; check the driver pod's events, or raise driverStartTimeoutMillis",
-        id="start timeout",
     ),
-    pytest.param(
-        S.DRIVER_READY_TIMED_OUT,
-        "",
-        build_driver_pod("unready"),
-        INFRASTRUCTURE,
-        reasons.DRIVER_READY_TIMED_OUT,
+    "ready timeout": (
+        *(S.DRIVER_READY_TIMED_OUT, "", build_driver_pod("unready"), INFRASTRUCTURE, reasons.DRIVER_READY_TIMED_OUT),
         "the driver started but was not ready in time; "
         "check the driver's log and readiness probe, or raise driverReadyTimeoutMillis",
-        id="ready timeout",
     ),
-    pytest.param(
+    "executors timeout": (
         S.EXECUTORS_START_TIMED_OUT,
         "",
         build_driver_pod("ready"),
@@ -303,12 +242,11 @@ FAILURES = [
         reasons.EXECUTORS_START_TIMED_OUT,
         "too few executors were ready in time; "
         "check the executor pods' events, lower initExecutors if it is set, or raise executorStartTimeoutMillis",
-        id="executors timeout",
     ),
-]
+}
 
 
-@pytest.mark.parametrize(("stop", "message", "driver", "kind", "reason", "words"), FAILURES)
+@pytest.mark.parametrize(("stop", "message", "driver", "kind", "reason", "words"), FAILURES.values(), ids=FAILURES)
 def test_failure_has_kind_cause_and_advice(
     stop: ApplicationState, message: str, driver: dict[str, Any] | None, kind: FailureKind, reason: str, words: str
 ) -> None:
@@ -319,28 +257,21 @@ def test_failure_has_kind_cause_and_advice(
     assert failed.has_cause_in_log is (kind is FailureKind.APPLICATION and reason != reasons.OUT_OF_MEMORY)
 
 
-UNEXPLAINED = [
-    pytest.param(
-        S.DRIVER_EVICTED, build_driver_pod("killed", reason="Evicted"), "evicted from its node; raise", id="evicted"
-    ),
-    pytest.param(
+UNEXPLAINED = {
+    "evicted": (S.DRIVER_EVICTED, build_driver_pod("killed", reason="Evicted"), "evicted from its node; raise"),
+    "unschedulable": (
         S.DRIVER_START_TIMED_OUT,
         build_pod("Pending", conditions=[{"type": "PodScheduled", "status": "False"}]),
         "could not be scheduled: no reason given; reduce",
-        id="unschedulable",
     ),
-    pytest.param(
-        S.FAILED, build_pod("Failed", reason="DeadlineExceeded"), "pod failed (DeadlineExceeded).", id="pod with reason"
-    ),
-    pytest.param(S.FAILED, build_pod("Failed", message="too long"), "pod failed (too long).", id="pod with message"),
-    pytest.param(S.FAILED, build_pod("Failed"), "Failed: the driver failed.", id="pod without reason and message"),
-    pytest.param(
-        S.FAILED, build_pod("Failed", build_container(exit_code=3)), "ended with exit code 3.", id="container"
-    ),
-]
+    "pod with reason": (S.FAILED, build_pod("Failed", reason="DeadlineExceeded"), "pod failed (DeadlineExceeded)."),
+    "pod with message": (S.FAILED, build_pod("Failed", message="too long"), "pod failed (too long)."),
+    "pod without reason and message": (S.FAILED, build_pod("Failed"), "Failed: the driver failed."),
+    "container": (S.FAILED, build_pod("Failed", build_container(exit_code=3)), "ended with exit code 3."),
+}
 
 
-@pytest.mark.parametrize(("stop", "driver", "words"), UNEXPLAINED)
+@pytest.mark.parametrize(("stop", "driver", "words"), UNEXPLAINED.values(), ids=UNEXPLAINED)
 def test_failure_without_message_is_a_complete_sentence(
     stop: ApplicationState, driver: dict[str, Any], words: str
 ) -> None:
