@@ -1,5 +1,6 @@
 """Fixtures that several folders share. This module does not import Airflow, so that pure tests start fast."""
 
+import gc
 import logging
 import os
 import sys
@@ -35,6 +36,17 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
         (required,) = marker.args
         if parse_version(INSTALLED) < parse_version(required):
             pytest.skip(f"needs Airflow {required}, but found {INSTALLED}")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> "Generator[None, object, object]":
+    """Hide the imported modules and the tests from the garbage collector, which would search them again and again."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 @pytest.hookimpl(wrapper=True)
