@@ -123,11 +123,11 @@ def advise(runs: Sequence[KubernetesObject]) -> Advice | None:
 def _advise_memory(runs: Sequence[KubernetesObject], role: str) -> Advice | None:
     """Suggest a smaller heap if the processes outside of the heap certainly fit the overhead, which stays."""
     sizes = [{name: _read_number(get_object(run.get(role)).get(name)) for name in (*_SIZES, "podMiB")} for run in runs]
-    heap, number = sizes[-1]["heapMiB"], runs[-1].get("executors")
+    heap, number = sizes[-1]["heapMiB"], _read_number(runs[-1].get("executors"))
     same = [
         (run, size)
         for run, size in zip(runs, sizes, strict=True)
-        if size["heapMiB"] == heap and run.get("executors") == number
+        if size["heapMiB"] == heap and _read_number(run.get("executors")) == number
     ]
     peak = max(size["peakHeapMiB"] for _, size in same)
     overhead = int(sizes[-1]["podMiB"] - heap)
@@ -159,7 +159,7 @@ def _has(run: KubernetesObject, *names: str) -> bool:
 def _advise_executors(runs: Sequence[KubernetesObject]) -> Advice | None:
     """Suggest fewer executors if none of the runs with the same number kept them busy, or needed their memory."""
     number = _read_number(runs[-1].get("executors"))
-    same = [run for run in runs if run.get("executors") == number]
+    same = [run for run in runs if _read_number(run.get("executors")) == number]
     shares = [
         _read_number(run.get("taskSeconds")) / seconds
         for run in same

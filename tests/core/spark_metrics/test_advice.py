@@ -87,6 +87,7 @@ def test_few_runs_permit_no_suggestion(number: int) -> None:
         {"executor": build_sizes(4096)},
         {"executor": {}},
         {"executor": "text"},
+        {"executors": float("nan")},
     ],
     ids=str,
 )
