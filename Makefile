@@ -40,7 +40,8 @@ AIRFLOW_PYTHON ?= $(call find_python,$(old_enough),python3.12 python3.11 python3
 
 .PHONY: help demo dist installation test coverage check prose format spark-submit test-spark-submit e2e e2e-kueue \
   airflow airflow-versions faults charts contract kueue traces reliability docs site bench clean \
-  envtest image kind workflows check-dist bounds check-tag release-page changelog publish-site
+  envtest image kind workflows check-dist bounds check-tag release-page changelog publish-site \
+  kubeconform
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9. -]+:.*## / {split($$1, names, " "); printf "  %-17s %s\n", names[1], $$2}' \
@@ -133,6 +134,15 @@ charts: $(stamp) ## Test the chart (HELM) on an API server (KUBEBUILDER_ASSETS) 
 	@$(call needs,[ -x "$${HELM:-}" ],set HELM to the program helm) \
 	exec $(bin)/python $(select) charts
 
+# The tests of `make charts` send each object to a real API server of one version, which checks it more strictly.
+kubeconform: ## Compare the objects of the chart with the schemas of three versions of Kubernetes (HELM; needs Go)
+	@$(call needs,[ -x "$${HELM:-}" ],set HELM to the program helm) \
+	for version in 1.35.0 1.36.0 1.37.0; do \
+	  "$$HELM" template spark-operator charts/spark-operator --kube-version $$version --set image.repository=spark \
+	    --set webhook.enabled=true,kueue.enabled=true,networkPolicy.enabled=true,metrics.dashboard.enabled=true | \
+	  go run github.com/yannh/kubeconform/cmd/kubeconform@v0.7.0 -strict -summary -kubernetes-version $$version; \
+	done
+
 kueue: $(stamp) ## Queue applications with a real Kueue (KUEUE_KUBECONFIG: a cluster without nodes on which Kueue runs)
 	@$(call needs,[ -n "$${KUEUE_KUBECONFIG:-}" ],set KUEUE_KUBECONFIG to a cluster without nodes on which Kueue runs) \
 	exec $(bin)/python $(select) kueue
@@ -211,7 +221,7 @@ site: ## Build the documentation site in .site
 publish-site: site check-tag ## Publish the documentation of the release TAG on the branch pages (needs git and gh)
 	@git config user.name "release workflow" && git config user.email "noreply@github.com" && gh auth setup-git
 	@git fetch --quiet origin pages:pages || echo "make $@: the branch pages does not exist yet"
-	@NO_MKDOCS_2_WARNING=1 RELEASE=$(version) .site-venv/bin/mike deploy --quiet --branch pages --update-aliases \
+	@NO_MKDOCS_2_WARNING=1 RELEASE=$(version) .site-venv/bin/mike -q deploy --branch pages --update-aliases \
 	  $$(cut -d . -f 1,2 <<<"$(version)") $$(case $(version) in *rc*) ;; *) echo latest;; esac)
 	@git push origin pages
 
