@@ -67,8 +67,9 @@ COMMANDS: dict[str, tuple[Sequence[str], ExitCode]] = {
     "cluster scale": (["cluster", "scale", "analytics", "3"], ExitCode.SUCCESS),
     "cluster delete": (["cluster", "delete", "analytics"], ExitCode.SUCCESS),
 }
-# `doctor` and `reconcile` have tests with their roles elsewhere; `forward` and `cluster forward` below.
-OTHERS = {"doctor", "reconcile", "forward", "cluster forward"}
+# `doctor` and `reconcile` have tests with their roles elsewhere; `forward` and `cluster forward` below; `connect` needs
+# a Spark Connect server.
+OTHERS = {"doctor", "reconcile", "forward", "connect", "cluster forward"}
 
 
 @dataclass(frozen=True)

@@ -97,6 +97,7 @@ VERBS = (
     Verb("logs", "print the logs of the driver or the executors", Section.APPLICATIONS),
     Verb("submit", "submit an application from a manifest or a program", Section.APPLICATIONS),
     Verb("forward", "show the Spark UI of an application on a local port", Section.APPLICATIONS),
+    Verb("connect", "open a shell or run a script with a Spark Connect server", Section.APPLICATIONS),
     Verb("delete", "delete applications", Section.APPLICATIONS),
     Verb("stop", "ask the program of an application to end", Section.APPLICATIONS),
     Verb("suspend", "suspend applications", Section.APPLICATIONS),

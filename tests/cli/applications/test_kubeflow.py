@@ -47,7 +47,7 @@ COMMANDS: dict[str, tuple[str, bool | None]] = {
     "diff": ("diff new.yaml", True),
     "convert": ("convert new.yaml", True),
 }
-TESTED_ELSEWHERE = {"advise", "forward", "restart", "stop"}
+TESTED_ELSEWHERE = {"advise", "connect", "forward", "restart", "stop"}
 
 
 async def stay_submitted(_: Application) -> None:

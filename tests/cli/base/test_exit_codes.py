@@ -57,6 +57,7 @@ COMMANDS = {
     "logs": "logs new",
     "submit": "submit pi.yaml",
     "forward": "forward new --port 0",
+    "connect": "connect new",
     "delete": "delete new",
     "stop": "stop new",
     "suspend": "suspend new",

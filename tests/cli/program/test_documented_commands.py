@@ -37,7 +37,7 @@ spec:
 VERB_OF = {command: parse(shlex.split(command))[0] for command in list_commands()}
 # The verbs run real Spark, the options need objects of a real cluster or a real Airflow. Other tests run them.
 ONLY_PARSED = (
-    *("local run", "local prepare", "report --airflow", "advise"),
+    *("local run", "local prepare", "report --airflow", "advise", "connect"),
     *("reconcile --webhook", "reconcile --namespaces spark-jobs --lease"),
 )
 RUN = [command for command in VERB_OF if not command.startswith(ONLY_PARSED)]

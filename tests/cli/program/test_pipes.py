@@ -62,7 +62,7 @@ COMMANDS = {
     "version": "version",
 }
 # These run until they are interrupted, start Spark, or need Airflow. Their help is piped instead.
-LASTING = {"advise", "forward", "cluster forward", "local up", "local run", "local prepare", "reconcile"}
+LASTING = {"advise", "connect", "forward", "cluster forward", "local up", "local run", "local prepare", "reconcile"}
 
 
 def test_every_verb_has_a_command() -> None:

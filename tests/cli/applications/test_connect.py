@@ -1,0 +1,118 @@
+"""The verb `connect`, with a script in place of PySpark."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from airflow_provider_spark_operator.cli import main
+from airflow_provider_spark_operator.cli.applications import connect
+from airflow_provider_spark_operator.cli.base.errors import ExitCode
+from airflow_provider_spark_operator.core.compose.connect import SERVER_CLASS, compose_server
+from local_kubernetes.api.kinds.kinds import SECRETS
+from tests.cluster import NAMESPACE, Cluster, run_on
+
+SCRIPT = """
+import json, os, sys
+names = ("SPARK_REMOTE", "SPARK_CONNECT_AUTHENTICATE_TOKEN")
+print(json.dumps([*sys.argv[1:], *(os.environ.get(name) for name in names)]))
+sys.exit(len(sys.argv) - 3)
+"""
+
+
+@pytest.fixture
+def script(scripted_cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A script that prints its arguments and its session. It fails unless it has two arguments."""
+    monkeypatch.setattr(connect, "find_missing_packages", list)
+    create_server(scripted_cluster, "shared", authenticate=True)
+    path = tmp_path / "report.py"
+    path.write_text(SCRIPT)
+    return str(path)
+
+
+def create_server(cluster: Cluster, name: str, *, authenticate: bool) -> None:
+    document = {
+        "apiVersion": "spark.apache.org/v1",
+        "kind": "SparkApplication",
+        "metadata": {"name": name, "namespace": NAMESPACE},
+        "spec": {"mainClass": SERVER_CLASS, "runtimeVersions": {"sparkVersion": "4.3.0"}},
+    }
+    secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": f"{name}-connect"}}
+    cluster.script = run_on
+    cluster.do(lambda: cluster.store.create(SECRETS, NAMESPACE, secret | {"data": {"token": "czNjcjN0"}}))
+    server = compose_server(document, authenticate=authenticate)
+    cluster.do(lambda: cluster.store.create(cluster.kind, NAMESPACE, server))
+    cluster.wait_for_state("RunningHealthy")
+
+
+def test_script_gets_arguments_address_and_token(script: str, capfd: pytest.CaptureFixture[str]) -> None:
+    assert main(["connect", "shared", "--exec", script, "--", "--day", "1"]) == ExitCode.SUCCESS
+    out, err = capfd.readouterr()
+    *arguments, address, token = json.loads(out)
+    assert (arguments, token) == (["--day", "1"], "s3cr3t")
+    assert address.startswith("sc://localhost:")
+    assert f"forwarding port 15002 of SparkApplication jobs/shared to {address.removeprefix('sc://')}" in err
+    assert "s3cr3t" not in err
+
+
+def test_server_without_authentication_needs_no_token(
+    scripted_cluster: Cluster, script: str, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SPARK_CONNECT_AUTHENTICATE_TOKEN", "of another server")
+    create_server(scripted_cluster, "open", authenticate=False)
+    assert main(["connect", "open", "--exec", script, "1", "2"]) == ExitCode.SUCCESS
+    assert json.loads(capfd.readouterr().out)[-1] is None
+
+
+def test_failed_script_is_exit_code_1(script: str) -> None:
+    assert main(["connect", "shared", "--exec", script]) == ExitCode.APPLICATION_FAILED
+
+
+def test_lost_server_is_exit_code_5(
+    scripted_cluster: Cluster, script: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async def lose(*_: object) -> int:
+        scripted_cluster.do(lambda: scripted_cluster.resources.delete_pod(NAMESPACE, "shared-0-driver"))
+        return 1
+
+    monkeypatch.setattr(connect, "_run", lose)
+    assert main(["connect", "shared", "--exec", script]) == ExitCode.INFRASTRUCTURE_FAILED
+    assert "was lost: its driver pod shared-0-driver was deleted" in capsys.readouterr().err
+
+
+def test_shell_has_the_session_of_pyspark(script: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[tuple[list[str], dict[str, str]]] = []
+
+    async def note(words: list[str], environment: dict[str, str]) -> int:
+        seen.append((words, environment))
+        return 0
+
+    monkeypatch.setattr(connect, "_run", note)
+    assert main(["connect", "shared"]) == ExitCode.SUCCESS
+    ((words, environment),) = seen
+    assert words[1:] == ["-i", "-q"]
+    assert environment["PYTHONSTARTUP"].endswith("pyspark/shell.py")
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["pi", "--exec", "SCRIPT"], "SparkApplication jobs/pi is not a Spark Connect server"),
+        (["shared", "--exec", "missing.py"], "--exec missing.py: the file does not exist"),
+        (["shared", "1"], "the arguments are those of a script. Set --exec"),
+    ],
+)
+def test_invalid_use_is_exit_code_2(
+    scripted_cluster: Cluster, script: str, words: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    scripted_cluster.create("pi")
+    assert main(["connect", *(script if word == "SCRIPT" else word for word in words)]) == ExitCode.INVALID
+    assert message in capsys.readouterr().err
+
+
+def test_missing_packages_are_named(
+    script: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(connect, "find_missing_packages", lambda: ["grpc"])
+    assert main(["connect", "shared", "--exec", script]) == ExitCode.INVALID
+    assert "grpc not installed. Install airflow-provider-spark-operator[connect]" in capsys.readouterr().err
