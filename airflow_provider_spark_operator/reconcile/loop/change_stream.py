@@ -39,7 +39,7 @@ async def stream_changes(
 
 async def follow_optional(
     follow: Callable[[], Awaitable[None]],
-    what: str,
+    message: str,
     namespace: str | None,
     known: asyncio.Event,
     tolerated: tuple[type[KubeError], ...] = (NotFound, Forbidden),
@@ -48,7 +48,7 @@ async def follow_optional(
 
     Args:
         follow: Follows the kind. Sets `known` after the first list.
-        what: The objects, for the log.
+        message: The log message about a failure, with `%s` for the error.
         namespace: The namespace, for the log. None for all namespaces.
         known: Set after the first list, even if the API rejects it: other kinds do not wait for this one.
         tolerated: The errors of the first list that are rejections.
@@ -65,7 +65,7 @@ async def follow_optional(
             # A refusal is logged once. Any other error of a later list may be temporary.
             is_repeated = isinstance(error, NotFound | Forbidden) and known.is_set()
             level = logging.DEBUG if is_repeated else logging.WARNING
-            logger.log(level, "could not watch %s: %s", what, error, extra={"namespace": namespace})
+            logger.log(level, message, error, extra={"namespace": namespace})
         known.set()
         await asyncio.sleep(PAUSE_AFTER_REFUSAL)
 

@@ -212,7 +212,7 @@ class Informer:
             group.create_task(self._applications.follow(namespace, (pods_known, *workloads_known), applications_known))
             # A user who only runs applications does not need the CRD of clusters or permissions on clusters.
             follow = partial(self._clusters.follow, namespace, workloads_known, clusters_known)
-            group.create_task(follow_optional(follow, "SparkClusters", namespace, clusters_known))
+            group.create_task(follow_optional(follow, "could not watch SparkClusters: %s", namespace, clusters_known))
             await applications_known.wait()
             await clusters_known.wait()
             filled.set()

@@ -65,7 +65,7 @@ class WorkloadWatch:
             KubeError: The API did not answer the first list, or did not accept the credentials.
         """
         follow = partial(self._follow, namespace, known)
-        await follow_optional(follow, "Workloads of Kueue", namespace, known, _FAILURES_OF_KUEUE)
+        await follow_optional(follow, "could not watch Workloads of Kueue: %s", namespace, known, _FAILURES_OF_KUEUE)
 
     async def _follow(self, namespace: str | None, known: asyncio.Event) -> None:
         changes = stream_changes(self._client, WORKLOADS, namespace, drop_managed_fields, self._label)
