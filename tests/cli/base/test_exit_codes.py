@@ -206,8 +206,8 @@ RESULTS: dict[tuple[ExitCode, str], tuple[Callable[[Cluster], None], str]] = {
     (ExitCode.BUDGET_EXCEEDED, "submit"): (run_later, "submit pi.yaml --wait --max-core-hours 1e-9"),
     (ExitCode.TIMED_OUT, "wait"): (create_waiting, "wait pi --timeout 1s"),
 }
-# Elsewhere in tests/cli: test_local*.py, test_stop.py and test_reconcile_check.py have the codes of these verbs.
-WITH_OWN_TESTS = {"local run", "local down", "local prepare", "reconcile", "stop"}
+# Elsewhere in tests/cli: test_connect.py, test_local*.py, test_stop.py and test_reconcile_check.py have their codes.
+WITH_OWN_TESTS = {"connect", "local run", "local down", "local prepare", "reconcile", "stop"}
 
 
 @pytest.mark.parametrize("code", [ExitCode.APPLICATION_FAILED, ExitCode.TIMED_OUT, ExitCode.BUDGET_EXCEEDED])
