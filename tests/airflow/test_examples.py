@@ -38,20 +38,14 @@ NEEDS_ACTIVE_ASSETS = pytest.mark.needs_airflow("3.1")
 def run_example(cluster: Cluster, dags_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], DagRun]:
     """A function that runs an example from the DAG folder, with the connection that the example needs."""
     monkeypatch.setenv("AIRFLOW_CONN_KUBERNETES_DEFAULT", os.environ["AIRFLOW_CONN_SPARK"])
+    shutil.copytree(EXAMPLES, dags_folder, dirs_exist_ok=True)
     session = MagicMock()
     session.range.return_value.where.return_value.count.return_value = 5
     client = "airflow_provider_spark_operator.operators.connect_client"  # it needs PySpark and gRPC
     monkeypatch.setitem(sys.modules, client, SimpleNamespace(connect=lambda *_: session))
     monkeypatch.setattr(spark_connect_runtime, "find_missing_packages", list)
     monkeypatch.setattr(spark_cluster_runtime, "wait_until_gone", wait_until_deleted)  # drivers of the script remain
-
-    def run(name: str) -> DagRun:
-        others = shutil.ignore_patterns(*(f"{each}.py" for each in NAMES if each != name))  # Airflow would parse them
-        shutil.copytree(EXAMPLES, dags_folder, ignore=others, dirs_exist_ok=True)
-        dag_run: DagRun = run_path(str(dags_folder / f"{name}.py"))["dag"].test()
-        return dag_run
-
-    return run
+    return lambda name: run_path(str(dags_folder / f"{name}.py"))["dag"].test()
 
 
 async def return_a_number(application: Application) -> None:
