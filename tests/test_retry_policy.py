@@ -105,10 +105,7 @@ def test_lack_of_capacity_is_rescheduled_until_capacity_wait_is_over(
 
 @pytest.mark.parametrize(
     ("error", "policy"),
-    [
-        (SparkSchedulingFailed("no account", reason="SchedulingFailed"), {"capacity_wait": 60}),
-        (lack_capacity(), {}),
-    ],
+    [(SparkSchedulingFailed("no account", reason="SchedulingFailed"), {"capacity_wait": 60}), (lack_capacity(), {})],
     ids=["not a lack of capacity", "no wait"],
 )
 def test_other_scheduling_failure_uses_a_retry(error: SparkSchedulingFailed, policy: dict[str, Any]) -> None:

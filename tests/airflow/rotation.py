@@ -95,11 +95,7 @@ async def rotate_credentials(
     client: KubeClient, namespace: str, template: Path, kubeconfig: Path
 ) -> AsyncIterator[RotatingCredentials]:
     """Yield credentials with all permissions, in `kubeconfig`, of service accounts of the namespace."""
-    subject = {
-        "kind": "Group",
-        "name": f"system:serviceaccounts:{namespace}",
-        "apiGroup": "rbac.authorization.k8s.io",
-    }
+    subject = {"kind": "Group", "name": f"system:serviceaccounts:{namespace}", "apiGroup": "rbac.authorization.k8s.io"}
     binding = {
         "apiVersion": _ROLE_BINDINGS.api_version,
         "kind": _ROLE_BINDINGS.kind,

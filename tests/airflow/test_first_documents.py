@@ -28,11 +28,7 @@ with DAG("DAG_ID", schedule=None) as dag:
 
 @pytest.mark.parametrize(
     ("served", "is_reported"),
-    [
-        (("v1", "v1beta1", "v1alpha1"), False),
-        (("v1",), True),
-        (("v1", "v1beta1"), True),
-    ],
+    [(("v1", "v1beta1", "v1alpha1"), False), (("v1",), True), (("v1", "v1beta1"), True)],
     ids=["where it is served", "where v1 alone is", "where v1 and v1beta1 are"],
 )
 def test_first_documents_run_unchanged(

@@ -15,10 +15,7 @@ import pytest
 from airflow.sdk import DAG, BaseOperator
 
 from airflow_provider_spark_operator.airflow_compat import AirflowSensorTimeout, AirflowSkipException
-from airflow_provider_spark_operator.exceptions import (
-    SparkApplicationDeleted,
-    SparkApplicationError,
-)
+from airflow_provider_spark_operator.exceptions import SparkApplicationDeleted, SparkApplicationError
 from airflow_provider_spark_operator.kube.errors import Forbidden
 from airflow_provider_spark_operator.sensors.spark_application import SparkApplicationSensor
 from airflow_provider_spark_operator.testing.applications import Application

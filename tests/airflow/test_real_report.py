@@ -14,11 +14,7 @@ import pytest
 from tests.airflow.test_real_view import DEADLINE_SECONDS, run_airflow
 from tests.cluster import Cluster
 
-pytestmark = [
-    pytest.mark.airflow,
-    pytest.mark.scheduler,
-    pytest.mark.timeout(DEADLINE_SECONDS + 40),
-]
+pytestmark = [pytest.mark.airflow, pytest.mark.scheduler, pytest.mark.timeout(DEADLINE_SECONDS + 40)]
 
 
 async def read_token(address: str) -> str:

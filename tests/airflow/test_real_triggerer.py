@@ -73,11 +73,7 @@ async def test_real_triggerer_resumes_operators_and_sensor(cluster: Cluster, tmp
 
 
 async def _read_final_states(
-    folder: Path,
-    dags: Path,
-    kubeconfig: Path,
-    on_report: Callable[[dict[str, str | None]], None],
-    **settings: Any,
+    folder: Path, dags: Path, kubeconfig: Path, on_report: Callable[[dict[str, str | None]], None], **settings: Any
 ) -> dict[str, str | None]:
     environment = build_airflow_environment(folder / "airflow", dags, kubeconfig) | settings
     async with asyncio.timeout(DEADLINE_SECONDS), Components(environment, folder / "logs") as components:

@@ -16,10 +16,7 @@ from tests.charts.helm import Json
 from control_plane import Server, build_kubeconfig, start_server
 
 ASSETS = os.environ.get("KUBEBUILDER_ASSETS")
-_PLURALS = {
-    "NetworkPolicy": "networkpolicies",
-    "ValidatingAdmissionPolicy": "validatingadmissionpolicies",
-}
+_PLURALS = {"NetworkPolicy": "networkpolicies", "ValidatingAdmissionPolicy": "validatingadmissionpolicies"}
 
 
 @dataclass(frozen=True)

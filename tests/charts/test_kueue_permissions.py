@@ -99,10 +99,7 @@ async def test_permissions_are_sufficient_with_kueue_and_all_are_used(
     used: set[tuple[str, str, str]] = set()
     await wait_until_served(client)
     settings, api = replace(EVERY_EVENT, kueue=True), Api(client, "jobs")
-    async with (
-        run_chart_controller(cluster, used) as limited,
-        run_controller(api, limited, settings=settings),
-    ):
+    async with run_chart_controller(cluster, used) as limited, run_controller(api, limited, settings=settings):
         await run_applications(api)
     documents = render_chart(VALUES)
     granted = list_permissions(documents, RELEASE) | list_permissions(documents, f"{NAMESPACE}-{RELEASE}-kueue")

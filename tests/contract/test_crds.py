@@ -186,9 +186,7 @@ async def test_invalid_field_is_refused_with_its_name(
         assert field in [cause["field"] for cause in reply.body["details"]["causes"]]
 
 
-async def test_unknown_fields_are_pruned_except_in_kubernetes_types(
-    server_with_definitions: Conversation,
-) -> None:
+async def test_unknown_fields_are_pruned_except_in_kubernetes_types(server_with_definitions: Conversation) -> None:
     template = {"podTemplateSpec": {"spec": {"aFieldOfTomorrow": 1}}}
     sent = application(suspend=True, driverSpec=template, executorSpec={**template, "colour": "red"}, colour="red")
     stored = (await create(server_with_definitions, sent)).body
@@ -198,9 +196,7 @@ async def test_unknown_fields_are_pruned_except_in_kubernetes_types(
     assert 'unknown field "spec.colour"' in strict.body["message"]
 
 
-async def test_defaults_are_those_of_the_apache_operator(
-    server_with_definitions: Conversation,
-) -> None:
+async def test_defaults_are_those_of_the_apache_operator(server_with_definitions: Conversation) -> None:
     spec: dict[str, Any] = {TOLERATIONS: {"restartConfig": {}, "instanceConfig": {}, "applicationTimeoutConfig": {}}}
     sent = application(**spec)
     for version in VERSIONS:
@@ -388,8 +384,7 @@ def cluster(name: str, initial: int, least: int, most: int) -> Document:
 
 
 @pytest.mark.parametrize(
-    ("numbers", "field"),
-    [((-1, 0, 0), "initWorkers"), ((1, -1, 0), "minWorkers"), ((1, -3, 2), "minWorkers")],
+    ("numbers", "field"), [((-1, 0, 0), "initWorkers"), ((1, -1, 0), "minWorkers"), ((1, -3, 2), "minWorkers")]
 )
 async def test_invalid_worker_counts_are_refused_by_the_definition(
     server: Server, server_with_definitions: Conversation, numbers: tuple[int, int, int], field: str

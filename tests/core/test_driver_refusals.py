@@ -43,10 +43,7 @@ def build_from_resource(conf: dict[str, str], **spec: Any) -> Any:
         ({f"{DATA}.mount.path": "/d", f"{DATA}.options.sizeLimit": ""}, f"{DATA}.options.sizeLimit"),
         ({f"{DATA}.mount.path": "/d", f"{DATA}.options.sizeLimit": "9" * 30}, f"{DATA}.options.sizeLimit"),
         ({f"{DATA}.mount.path": "/d", f"{DATA}.options.sizeLimit": "5"}, f"{DATA}.options.sizeLimit"),
-        (
-            {f"{K}executor.volumes.hostPath.data.mount.path": "/d"},
-            f"{K}executor.volumes.hostPath.data.options.path",
-        ),
+        ({f"{K}executor.volumes.hostPath.data.mount.path": "/d"}, f"{K}executor.volumes.hostPath.data.options.path"),
         ({**VOLCANO, GROUP_JSON: "[]"}, GROUP_JSON),
         ({**VOLCANO, GROUP_JSON: '{"spec": {"minMember": "many"}}'}, GROUP_JSON),
     ],
@@ -154,13 +151,7 @@ def test_binary_hadoop_files_are_refused() -> None:
     ("conf", "named"),
     [
         ({f"{K}executor.podTemplateFile": "/e.yaml"}, {f"{K}executor.podTemplateFile": "/e.yaml"}),
-        (
-            {
-                f"{K}executor.podTemplateFile": "/e.yaml",
-                EXCLUDED: f"{STEPS}.PodTemplateConfigMapStep",
-            },
-            {},
-        ),
+        ({f"{K}executor.podTemplateFile": "/e.yaml", EXCLUDED: f"{STEPS}.PodTemplateConfigMapStep"}, {}),
     ],
     ids=["included step", "excluded step"],
 )
@@ -285,11 +276,7 @@ def test_master_address_without_http_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    ("source", "target"),
-    [
-        ("https://c/d.zip#x", "https://c/d.zip#x"),
-        ("/a.zip#x", "file:/a.zip#x"),
-    ],
+    ("source", "target"), [("https://c/d.zip#x", "https://c/d.zip#x"), ("/a.zip#x", "file:/a.zip#x")]
 )
 def test_alias_of_a_file_is_kept(source: str, target: str) -> None:
     assert build_inputs(*CLASS, "--archives", source).conf["spark.archives"] == target

@@ -85,10 +85,7 @@ async def test_first_example_completes_on_a_local_cluster(tmp_path: Path, spark_
     words = ("local", "up", "--home", str(tmp_path / "home"))
     async with start_command(*words, home=tmp_path, variables={"PYTHONPATH": str(spark_with_examples)}) as process:
         kubeconfig = (await read_line(process, "ready kubeconfig=")).partition("=")[2]
-        async with (
-            asyncio.timeout(DEADLINE),
-            await open_client(ClusterAccess(kubeconfig=Path(kubeconfig))) as client,
-        ):
+        async with asyncio.timeout(DEADLINE), await open_client(ClusterAccess(kubeconfig=Path(kubeconfig))) as client:
             created = await client.create(AS_WRITTEN, DOCUMENT, "default")
             assert created["apiVersion"] == DOCUMENT["apiVersion"]
             tolerations = {**DOCUMENT["spec"]["applicationTolerations"], **DEFAULTS}

@@ -10,10 +10,7 @@ import pytest
 from airflow.sdk import DAG, task
 
 from airflow_provider_spark_operator.airflow_compat import AirflowFailException
-from airflow_provider_spark_operator.exceptions import (
-    SparkApplicationError,
-    SparkInfrastructureFailed,
-)
+from airflow_provider_spark_operator.exceptions import SparkApplicationError, SparkInfrastructureFailed
 from airflow_provider_spark_operator.operators import spark_connect_runtime
 from airflow_provider_spark_operator.operators.spark_connect import SparkConnectOperator
 from tests.cluster import NAMESPACE, Cluster, run_on

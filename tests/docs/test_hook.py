@@ -17,10 +17,7 @@ BLOCKS = {
         r"^```python\n((?:(?!```).)*?DAG\(\"(\w+)\".*?)^```$", PAGE.read_text(), re.MULTILINE | re.DOTALL
     )
 }
-pytestmark = [
-    pytest.mark.airflow,
-    pytest.mark.filterwarnings("default", r"error:::airflow_provider_spark_operator"),
-]
+pytestmark = [pytest.mark.airflow, pytest.mark.filterwarnings("default", r"error:::airflow_provider_spark_operator")]
 
 
 @pytest.fixture

@@ -29,13 +29,7 @@ CLASSES = {
 # Only the scripted cluster creates these objects.
 NOT_FOR_USERS = {"Application": {"cluster"}, "ScriptedSparkCluster": {"cluster"}}
 # The types of the local cluster on the page of its Python API.
-LOCAL_TYPES = (
-    LocalCluster,
-    ImageRule,
-    runtime.ContainerFolders,
-    runtime.ContainerSetup,
-    runtime.ContainerCommand,
-)
+LOCAL_TYPES = (LocalCluster, ImageRule, runtime.ContainerFolders, runtime.ContainerSetup, runtime.ContainerCommand)
 
 
 def list_parameters(function: Any) -> set[str]:

@@ -12,10 +12,7 @@ from airflow_provider_spark_operator.testing.plugin import RunSparkDag
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "get-started" / "tutorial.md").read_text()
 SCRIPT, DAG_FILE = re.findall(r"^```python\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
 
-pytestmark = [
-    pytest.mark.airflow,
-    pytest.mark.filterwarnings("default", r"error:::airflow_provider_spark_operator"),
-]
+pytestmark = [pytest.mark.airflow, pytest.mark.filterwarnings("default", r"error:::airflow_provider_spark_operator")]
 
 
 @pytest.fixture

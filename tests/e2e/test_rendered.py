@@ -97,10 +97,7 @@ PYTHON = build_application(
     },
     executorSpec={
         "podTemplateSpec": {
-            "spec": {
-                "containers": [{"name": "spark", "volumeMounts": [JOB_MOUNT]}, SIDECAR],
-                "volumes": [JOB_VOLUME],
-            }
+            "spec": {"containers": [{"name": "spark", "volumeMounts": [JOB_MOUNT]}, SIDECAR], "volumes": [JOB_VOLUME]}
         }
     },
 )

@@ -8,12 +8,7 @@ from airflow_provider_spark_operator.core.kubernetes.pods import is_ready
 from airflow_provider_spark_operator.core.parameters.parameters import Parameters
 from airflow_provider_spark_operator.core.validation.application import validate_application
 from airflow_provider_spark_operator.kube.client import KubeClient
-from airflow_provider_spark_operator.kube.resources import (
-    CONFIG_MAPS,
-    PODS,
-    SPARK_APPLICATIONS,
-    SPARK_CLUSTERS,
-)
+from airflow_provider_spark_operator.kube.resources import CONFIG_MAPS, PODS, SPARK_APPLICATIONS, SPARK_CLUSTERS
 from tests.e2e.node import IMAGE, NEEDED, build_application, wait_for_pod, wait_until, wait_until_terminated
 
 pytestmark = NEEDED

@@ -46,10 +46,7 @@ def build_document(name: str | None = None, **spec: Any) -> dict[str, Any]:
 def build_status(*states: str, driver_status: dict[str, Any] | None = None) -> dict[str, Any]:
     """Return the status after these states. The last but one has `driver_status`; a failure has one by default."""
     history = {
-        str(position): {
-            "currentStateSummary": state,
-            "lastTransitionTime": f"2026-01-01T00:00:{position:02}Z",
-        }
+        str(position): {"currentStateSummary": state, "lastTransitionTime": f"2026-01-01T00:00:{position:02}Z"}
         for position, state in enumerate(states)
     }
     if len(states) > 1 and states[-2] == "Failed":

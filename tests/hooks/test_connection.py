@@ -7,11 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 import pytest
 
 from airflow_provider_spark_operator.airflow_compat import AirflowFailException, AirflowNotFoundException
-from airflow_provider_spark_operator.hooks.connection import (
-    async_read_access,
-    parse_extras,
-    read_access,
-)
+from airflow_provider_spark_operator.hooks.connection import async_read_access, parse_extras, read_access
 from airflow_provider_spark_operator.kube.connection import ClusterAccess
 from airflow_provider_spark_operator.operators.kill import begin_try
 from tests.task import TaskInstance
@@ -139,9 +135,7 @@ def test_inside_a_pod_its_service_account_is_the_default(monkeypatch: pytest.Mon
     assert parse_extras("spark", {"kube_config_path": "/etc/kubeconfig"}).in_cluster is False
 
 
-async def test_missing_connection_is_named(
-    read: Callable[[str | None], Awaitable[ClusterAccess]],
-) -> None:
+async def test_missing_connection_is_named(read: Callable[[str | None], Awaitable[ClusterAccess]]) -> None:
     with pytest.raises(AirflowNotFoundException, match="'no_such_one' is not defined") as caught:
         await read("no_such_one")
     assert "".join(traceback.format_exception(caught.value)).count("'no_such_one' is") == 1

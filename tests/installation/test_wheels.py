@@ -84,11 +84,7 @@ def check_application_runs(programs: Path, folder: Path) -> None:
     document.write_text(json.dumps(APPLICATION), encoding="utf-8")
 
     found = subprocess.run(
-        [programs / "spark-operator", "local", "run", document],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        timeout=300,
+        [programs / "spark-operator", "local", "run", document], cwd=folder, capture_output=True, text=True, timeout=300
     )
 
     assert found.returncode == 0, found.stderr

@@ -96,12 +96,7 @@ async def test_observer_receives_retries_and_requests_without_answer(
     await observed.get(PODS, "a", "jobs")
     with pytest.raises(Unreachable):
         await observed.create(PODS, {}, "jobs")
-    assert seen == [
-        ("get", "pods", None),
-        ("get", "pods", 503),
-        ("get", "pods", 200),
-        ("create", "pods", None),
-    ]
+    assert seen == [("get", "pods", None), ("get", "pods", 503), ("get", "pods", 200), ("create", "pods", None)]
 
 
 async def test_observer_receives_a_watch_when_it_starts(api: ScriptedApi, observed: KubeClient, seen: Observed) -> None:

@@ -15,11 +15,7 @@ from airflow_provider_spark_operator.core.models.application import SparkApplica
 from airflow_provider_spark_operator.exceptions import SparkApplicationTimedOut, SparkSchedulingFailed
 from airflow_provider_spark_operator.follow.access.reference import ApplicationReference
 from airflow_provider_spark_operator.links.link_target import build_link_target
-from airflow_provider_spark_operator.links.spark_application import (
-    DriverLogLink,
-    SparkHistoryServerLink,
-    SparkUILink,
-)
+from airflow_provider_spark_operator.links.spark_application import DriverLogLink, SparkHistoryServerLink, SparkUILink
 from airflow_provider_spark_operator.links.target import LinkTarget
 from airflow_provider_spark_operator.sensors.spark_application import SparkApplicationSensor
 from airflow_provider_spark_operator.testing.applications import Application

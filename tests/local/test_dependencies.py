@@ -126,9 +126,7 @@ def read_result(log: str) -> dict[str, Any]:
 
 
 HERE = build_result(
-    neighbour="neighbour",
-    relative=["data", "data"],
-    executor=["helper", "packed", "tool", "config", MODULE, MODULE],
+    neighbour="neighbour", relative=["data", "data"], executor=["helper", "packed", "tool", "config", MODULE, MODULE]
 )
 
 

@@ -62,10 +62,7 @@ def test_killed_task_cancels_its_application(
 
 
 def test_drained_worker_leaves_application_to_next_try(
-    monkeypatch: pytest.MonkeyPatch,
-    task_try: TaskTry,
-    cancelled: list[TaskStamp],
-    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch, task_try: TaskTry, cancelled: list[TaskStamp], caplog: pytest.LogCaptureFixture
 ) -> None:
     set_fate(monkeypatch, lambda stamp: Fate.MOVED)
     with caplog.at_level(logging.INFO):
@@ -86,10 +83,7 @@ def test_drained_worker_without_retry_logs_that_application_may_run(
 
 
 def test_nothing_is_cancelled_if_airflow_reports_an_error(
-    monkeypatch: pytest.MonkeyPatch,
-    task_try: TaskTry,
-    cancelled: list[TaskStamp],
-    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch, task_try: TaskTry, cancelled: list[TaskStamp], caplog: pytest.LogCaptureFixture
 ) -> None:
     def refuse(stamp: TaskStamp) -> None:
         raise LookupError("no such route")
@@ -118,10 +112,7 @@ def test_stop_waits_for_the_answer_of_airflow(
 
 
 def test_stop_does_not_wait_for_unresponsive_airflow(
-    monkeypatch: pytest.MonkeyPatch,
-    task_try: TaskTry,
-    cancelled: list[TaskStamp],
-    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch, task_try: TaskTry, cancelled: list[TaskStamp], caplog: pytest.LogCaptureFixture
 ) -> None:
     release = threading.Event()
     threads: list[threading.Thread] = []

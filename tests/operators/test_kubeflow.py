@@ -336,9 +336,7 @@ def test_api_version_that_contradicts_document_is_rejected(cluster: ScriptedClus
         operator(application=None, py_file="local:///a.py", image="spark:4.0.0", api_version="v1")
 
 
-def test_missing_operator_is_reported_with_requested_group(
-    cluster: ScriptedCluster,
-) -> None:
+def test_missing_operator_is_reported_with_requested_group(cluster: ScriptedCluster) -> None:
     made = operator(application=None, py_file="local:///a.py", image="spark:4.0.0")
     with pytest.raises(
         SparkApplicationError,

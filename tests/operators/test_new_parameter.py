@@ -22,12 +22,8 @@ EDITS: dict[Path, dict[str, str]] = {
             "    )\n"
         )
     },
-    DIALECTS / "apache_spec.py": {
-        '    "driver_cores": ': '    "driver_overhead": "spark.driver.memoryOverhead",\n',
-    },
-    DIALECTS / "kubeflow_spec.py": {
-        '    "driver_cores": ': '    "driver_overhead": ("driver", "memoryOverhead"),\n',
-    },
+    DIALECTS / "apache_spec.py": {'    "driver_cores": ': '    "driver_overhead": "spark.driver.memoryOverhead",\n'},
+    DIALECTS / "kubeflow_spec.py": {'    "driver_cores": ': '    "driver_overhead": ("driver", "memoryOverhead"),\n'},
 }
 PROGRAM = """
 import inspect

@@ -163,9 +163,7 @@ def test_file_path_can_be_the_output_of_another_task(
 
 
 @pytest.mark.parametrize("application", [3, ["a"], SparkApplicationOperator, dict])
-def test_wrong_type_is_rejected_at_parse_time(
-    application: Any,
-) -> None:
+def test_wrong_type_is_rejected_at_parse_time(application: Any) -> None:
     with pytest.raises(TypeError, match="application must be a dict"):
         SparkApplicationOperator(task_id="a", application=application)
 
@@ -209,10 +207,7 @@ def test_example_parses_without_a_cluster() -> None:
     [
         ({}, "no program is given"),
         ({"py_file": "local:///a.py", "driver_memory": 4}, "driver_memory: must be a size with its unit, .* not 4"),
-        (
-            {"py_file": "local:///a.py", "image": "a:4.3.0", "upload_to": "bucket/jobs"},
-            "upload_to: must be the URL",
-        ),
+        ({"py_file": "local:///a.py", "image": "a:4.3.0", "upload_to": "bucket/jobs"}, "upload_to: must be the URL"),
         (
             {"application": {}, "service_account": "A b"},
             "service_account: must be the name of a ServiceAccount, not 'A b'",

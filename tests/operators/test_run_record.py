@@ -249,11 +249,7 @@ def test_later_try_has_the_summary_of_the_earlier_one(cluster: Cluster, supervis
         store_final_record(build_context(task_instance, task_state_store=store), record, None)
     assert "earlierTries" not in first.xcoms[XCOM_KEY]
     assert second.xcoms[XCOM_KEY]["earlierTries"] == [
-        {
-            "tryNumber": 1,
-            "begin": "2026-01-01T00:00:00Z",
-            "verdict": {"outcome": "Failed", "reason": "OOMKilled"},
-        }
+        {"tryNumber": 1, "begin": "2026-01-01T00:00:00Z", "verdict": {"outcome": "Failed", "reason": "OOMKilled"}}
     ]
     assert "missing" not in second.xcoms[XCOM_KEY]
 
@@ -316,11 +312,7 @@ def test_event_log_replaces_the_figures_of_the_interface(
 
 
 def test_missing_event_log_is_logged_and_recorded(
-    cluster: Cluster,
-    deferrable: bool,
-    supervisor: Supervisor,
-    tmp_path: Path,
-    caplog: pytest.LogCaptureFixture,
+    cluster: Cluster, deferrable: bool, supervisor: Supervisor, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     task_instance = TaskInstance()
     run(operator(deferrable, spark_metrics=f"file://{tmp_path}"), task_instance)

@@ -320,10 +320,7 @@ def test_deletion_takes_name_namespace_and_connection_from_creating_task(way: st
         removal = DeleteSparkClusterOperator(task_id="delete", **place)
     assert removal.kubernetes_conn_id == "spark"
     results = [one for one in (removal.name, removal.namespace) if isinstance(one, PlainXComArg)]
-    assert [(one.operator.task_id, one.key) for one in results] == [
-        ("create", "return_value"),
-        ("create", "namespace"),
-    ]
+    assert [(one.operator.task_id, one.key) for one in results] == [("create", "return_value"), ("create", "namespace")]
     assert made.downstream_task_ids == {"delete"}
 
 

@@ -10,10 +10,7 @@ from airflow.sdk import DAG
 
 from airflow_provider_spark_operator.airflow_compat import AirflowFailException
 from airflow_provider_spark_operator.core.compose.connect import SERVER_CLASS
-from airflow_provider_spark_operator.exceptions import (
-    SparkApplicationFailed,
-    SparkInfrastructureFailed,
-)
+from airflow_provider_spark_operator.exceptions import SparkApplicationFailed, SparkInfrastructureFailed
 from airflow_provider_spark_operator.operators.spark_application import SparkApplicationOperator
 from airflow_provider_spark_operator.operators.spark_connect import DeleteSparkConnectOperator, SparkConnectOperator
 from airflow_provider_spark_operator.testing.applications import Application

@@ -10,9 +10,7 @@ from typing import Any
 import pytest
 
 from airflow_provider_spark_operator.airflow_compat import TaskDeferralTimeout
-from airflow_provider_spark_operator.exceptions import (
-    SparkApplicationTimedOut,
-)
+from airflow_provider_spark_operator.exceptions import SparkApplicationTimedOut
 from airflow_provider_spark_operator.testing.applications import Application
 from tests.cluster import Cluster, run_on
 from tests.operators.tasks import operator

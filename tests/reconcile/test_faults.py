@@ -11,13 +11,7 @@ from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObje
 from airflow_provider_spark_operator.core.states import reasons
 from airflow_provider_spark_operator.core.states.states import ApplicationState
 from airflow_provider_spark_operator.kube.client import KubeClient
-from airflow_provider_spark_operator.kube.errors import (
-    Conflict,
-    KubeError,
-    ServerError,
-    TooManyRequests,
-    Unreachable,
-)
+from airflow_provider_spark_operator.kube.errors import Conflict, KubeError, ServerError, TooManyRequests, Unreachable
 from airflow_provider_spark_operator.kube.resources import PODS, SPARK_APPLICATIONS
 from tests.reconcile.harness import (
     Api,
@@ -202,12 +196,7 @@ async def test_application_completes_after_a_temporary_error_of_any_request(
 @pytest.mark.parametrize(("requested", "pause"), [(7, "7.0 s"), (3600, "40.0 s")], ids=["short", "too long"])
 @pytest.mark.parametrize(("kind", "status"), [(TooManyRequests, 429), (ServerError, 503)])
 async def test_reconcile_is_repeated_after_the_pause_that_the_server_requests(
-    api: Api,
-    caplog: pytest.LogCaptureFixture,
-    kind: type[KubeError],
-    status: int,
-    requested: float,
-    pause: str,
+    api: Api, caplog: pytest.LogCaptureFixture, kind: type[KubeError], status: int, requested: float, pause: str
 ) -> None:
     error = build_error(kind, status)
     error.retry_after = requested

@@ -109,9 +109,7 @@ async def test_uncached_driver_of_an_earlier_attempt_is_deleted_before_the_next_
     assert blind.beside == [[]]
 
 
-async def test_driver_with_a_fixed_name_and_an_earlier_attempt_label_is_current(
-    api: Api,
-) -> None:
+async def test_driver_with_a_fixed_name_and_an_earlier_attempt_label_is_current(api: Api) -> None:
     async with run_controller(api):
         await api.submit(build_application(conf={**IMAGE, "spark.kubernetes.driver.pod.name": "fixed"}))
         await api.wait_for_state(State.DRIVER_REQUESTED)

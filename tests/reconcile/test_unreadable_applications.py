@@ -8,10 +8,7 @@ from airflow_provider_spark_operator.core.states.states import ApplicationState
 from airflow_provider_spark_operator.core.verdict.verdict import judge_progress
 from airflow_provider_spark_operator.kube.client import PatchType
 from airflow_provider_spark_operator.kube.errors import Invalid
-from airflow_provider_spark_operator.kube.resources import (
-    CUSTOM_RESOURCE_DEFINITIONS,
-    PODS,
-)
+from airflow_provider_spark_operator.kube.resources import CUSTOM_RESOURCE_DEFINITIONS, PODS
 from airflow_provider_spark_operator.reconcile.serving.metrics import Metrics
 from tests.reconcile.harness import (
     Api,

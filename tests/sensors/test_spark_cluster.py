@@ -14,11 +14,7 @@ from airflow_provider_spark_operator.airflow_compat import (
     AirflowSensorTimeout,
     AirflowSkipException,
 )
-from airflow_provider_spark_operator.exceptions import (
-    SparkApplicationError,
-    SparkClusterDeleted,
-    SparkSchedulingFailed,
-)
+from airflow_provider_spark_operator.exceptions import SparkApplicationError, SparkClusterDeleted, SparkSchedulingFailed
 from airflow_provider_spark_operator.follow.access import outage_tolerance
 from airflow_provider_spark_operator.follow.watching import shared_watch
 from airflow_provider_spark_operator.sensors.spark_cluster import SparkClusterSensor

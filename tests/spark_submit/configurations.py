@@ -251,8 +251,7 @@ FEATURES: tuple[Callable[[], st.SearchStrategy[Settings]], ...] = (
         st.sampled_from(["local:///a.jar", "https://h/a.jar, local:///b.jar", "@FILES@/*.jar", "file:@FILES@/app.jar"]),
     ),
     lambda: draw_setting(
-        "spark.files",
-        st.sampled_from(["local:///f", "https://h/a,ftp://h/b", "@FILES@/*.conf,@FILES@/a b.txt"]),
+        "spark.files", st.sampled_from(["local:///f", "https://h/a,ftp://h/b", "@FILES@/*.conf,@FILES@/a b.txt"])
     ),
     lambda: draw_setting(
         "spark.archives",

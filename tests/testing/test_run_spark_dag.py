@@ -9,10 +9,7 @@ import pytest
 from airflow_provider_spark_operator.testing.cluster import ScriptedCluster
 from airflow_provider_spark_operator.testing.plugin import RunSparkDag
 
-pytestmark = [
-    pytest.mark.airflow,
-    pytest.mark.filterwarnings("default", r"error:::airflow_provider_spark_operator"),
-]
+pytestmark = [pytest.mark.airflow, pytest.mark.filterwarnings("default", r"error:::airflow_provider_spark_operator")]
 
 IMPORTS = """
 from airflow.sdk import DAG, dag

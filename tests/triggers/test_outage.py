@@ -24,12 +24,7 @@ from airflow_provider_spark_operator.kube.errors import Unauthorized
 from airflow_provider_spark_operator.kube.resources import ResourceType
 from airflow_provider_spark_operator.testing.applications import Application
 from airflow_provider_spark_operator.testing.spark_clusters import ScriptedSparkCluster
-from airflow_provider_spark_operator.triggers import (
-    kill,
-    lifecycle,
-    spark_application_runtime,
-    start_runtime,
-)
+from airflow_provider_spark_operator.triggers import kill, lifecycle, spark_application_runtime, start_runtime
 from airflow_provider_spark_operator.triggers.spark_application import (
     SparkApplicationStateTrigger,
     SparkApplicationTrigger,
@@ -175,12 +170,7 @@ def _build_trigger_of_kind(kind: str, cluster: Cluster) -> BaseTrigger:
         trigger.task_instance = cast("Any", TaskInstance())
         return trigger
     if kind == "cluster":
-        document = {
-            "apiVersion": "spark.apache.org/v1",
-            "kind": "SparkCluster",
-            "metadata": {"name": "pi"},
-            "spec": {},
-        }
+        document = {"apiVersion": "spark.apache.org/v1", "kind": "SparkCluster", "metadata": {"name": "pi"}, "spec": {}}
         made = cluster.do(lambda: cluster.store.create(cluster.cluster_kind, NAMESPACE, document))
         return SparkClusterTrigger("pi", NAMESPACE, made["metadata"]["uid"], kubernetes_conn_id="spark")
     application = cluster.create("pi", labels=STAMP.build_labels(), annotations=STAMP.build_annotations())

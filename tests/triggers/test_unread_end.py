@@ -68,9 +68,7 @@ def build_trigger(application: dict[str, Any], **parameters: Any) -> SparkApplic
 
 
 @pytest.mark.parametrize(
-    ("exit_code", "outcome", "kind"),
-    [(0, "Succeeded", None), (3, "Failed", "application")],
-    ids=["success", "failure"],
+    ("exit_code", "outcome", "kind"), [(0, "Succeeded", None), (3, "Failed", "application")], ids=["success", "failure"]
 )
 async def test_end_of_live_driver_decides_the_result(
     cluster: Cluster, caplog: pytest.LogCaptureFixture, exit_code: int, outcome: str, kind: str | None

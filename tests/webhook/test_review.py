@@ -60,11 +60,7 @@ def test_tolerated_problem_is_admitted_with_a_warning() -> None:
     document["metadata"]["managedFields"] = [{"manager": "kubectl", "fieldsV1": {"f:spec": {}}}]
     response = answer(build_review("CREATE", document))
     path = "spec.applicationTolerations.restartConfig.maxRestartAttempts"
-    assert response == {
-        "uid": "u-1",
-        "allowed": True,
-        "warnings": [f"{path}: must not be negative, but is -3"],
-    }
+    assert response == {"uid": "u-1", "allowed": True, "warnings": [f"{path}: must not be negative, but is -3"]}
 
 
 def test_rejection_contains_warnings() -> None:

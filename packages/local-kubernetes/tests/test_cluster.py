@@ -93,10 +93,7 @@ def _remove_token(text: str) -> list[str]:
 
 
 async def test_only_logs_and_cache_are_kept_at_the_end(tmp_path: Path) -> None:
-    async with (
-        LocalCluster(tmp_path / "home") as cluster,
-        open_client(cluster.kubeconfig) as client,
-    ):
+    async with LocalCluster(tmp_path / "home") as cluster, open_client(cluster.kubeconfig) as client:
         await client.create(PODS, build_pod(build_shell("sleep 600")), "default")
         await wait_until(lambda: list(cluster.home.glob("logs/*/main/0.log")))
 

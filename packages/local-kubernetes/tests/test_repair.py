@@ -50,10 +50,7 @@ async def test_cluster_starts_and_is_usable_after_a_repair_of_any_object(
         with closing(sqlite3.connect(home / JOURNAL)) as connection, connection:
             connection.execute("UPDATE objects SET document = replace(document, '}', ']') WHERE id = ?", (number,))
         with caplog.at_level(logging.WARNING):
-            async with (
-                open_cluster(home, repair=True) as cluster,
-                open_client(cluster.kubeconfig) as client,
-            ):
+            async with open_cluster(home, repair=True) as cluster, open_client(cluster.kubeconfig) as client:
                 names = {item["metadata"]["name"] for item in await client.list(NAMESPACES, None)}
                 assert names == {"default", "kube-system", "team"}, name
                 for namespace in names:

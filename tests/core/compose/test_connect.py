@@ -39,10 +39,7 @@ def test_server_has_a_token_and_a_readiness_probe() -> None:
 
 def test_probe_uses_the_configured_port_and_the_container_of_spark() -> None:
     template = {"spec": {"containers": [{"name": "log"}, {"name": "own", "image": "own:1"}]}}
-    conf = {
-        "spark.connect.grpc.binding.port": "15100",
-        "spark.kubernetes.driver.podTemplateContainerName": "own",
-    }
+    conf = {"spark.connect.grpc.binding.port": "15100", "spark.kubernetes.driver.podTemplateContainerName": "own"}
     given = build(sparkConf=conf, driverSpec={"podTemplateSpec": template})
     log, own = get_containers(compose_server(given, authenticate=False))
     assert (log, own["image"]) == ({"name": "log"}, "own:1")

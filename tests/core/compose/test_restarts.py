@@ -40,11 +40,7 @@ def build_document(**config: Any) -> dict[str, Any]:
             "scheduling",
             timedelta(0, 0, 9000),
         ),
-        (
-            {"restartBackoffMillisForFailure": 9, "restartBackoffMillis": 5},
-            "scheduling",
-            timedelta(milliseconds=9),
-        ),
+        ({"restartBackoffMillisForFailure": 9, "restartBackoffMillis": 5}, "scheduling", timedelta(milliseconds=9)),
         ({"restartBackoffMillisForFailure": -1, "restartBackoffMillis": 5}, "infrastructure", timedelta(0)),
         ({"restartBackoffMillis": 2**63}, "application", timedelta(days=36500)),
         ({"restartBackoffMillis": "5s"}, "application", None),
@@ -56,8 +52,7 @@ def test_backoff_depends_on_failure_kind(config: dict[str, Any], kind: str, dela
 
 
 @pytest.mark.parametrize(
-    ("state", "kind"),
-    [(ApplicationState.SCHEDULING_FAILURE, "scheduling"), (ApplicationState.FAILED, "application")],
+    ("state", "kind"), [(ApplicationState.SCHEDULING_FAILURE, "scheduling"), (ApplicationState.FAILED, "application")]
 )
 @pytest.mark.parametrize(
     "config",

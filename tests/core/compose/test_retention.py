@@ -5,10 +5,7 @@ from typing import Any
 
 import pytest
 
-from airflow_provider_spark_operator.core.compose.retention import (
-    find_retention_problem,
-    find_ttl_problem,
-)
+from airflow_provider_spark_operator.core.compose.retention import find_retention_problem, find_ttl_problem
 from airflow_provider_spark_operator.core.dialects.dialect import APACHE, dialect_of
 from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
 from airflow_provider_spark_operator.core.kubernetes.names import ANNOTATION_TTL_AFTER_SUCCESS
@@ -56,17 +53,11 @@ def test_ttl_of_document_is_kept(stated: int) -> None:
     assert set_ttl(document, None) == document
 
 
-@pytest.mark.parametrize(
-    ("ttl", "expected"),
-    [(90, 90_000), (0.5, 500), (0, 0), (-1, -1)],
-)
+@pytest.mark.parametrize(("ttl", "expected"), [(90, 90_000), (0.5, 500), (0, 0), (-1, -1)])
 def test_given_ttl_overrides_ttl_of_document(ttl: float, expected: int) -> None:
     document = build_apache_document(ttlAfterStopMillis=5, resourceRetainPolicy="Always")
     made = set_ttl(document, ttl)
-    assert made["spec"]["applicationTolerations"] == {
-        "ttlAfterStopMillis": expected,
-        "resourceRetainPolicy": "Always",
-    }
+    assert made["spec"]["applicationTolerations"] == {"ttlAfterStopMillis": expected, "resourceRetainPolicy": "Always"}
     assert "metadata" not in made
 
 

@@ -45,11 +45,7 @@ def submit(application: JsonObject) -> Submission:
         parse_command_line(arguments), SubmitContext(user="spark", submit_time=1, environment={"SPARK_USER": "spark"})
     )
     templates = {role: build_template(application, role) for role in CONTAINERS}
-    inputs = replace(
-        inputs,
-        driver_template=templates["driver"],
-        executor_template=json.dumps(templates["executor"]),
-    )
+    inputs = replace(inputs, driver_template=templates["driver"], executor_template=json.dumps(templates["executor"]))
     naming = build_submit_naming(inputs.conf["spark.app.name"], inputs.conf, seed="test", environment={})
     built: DriverResources = build_driver(inputs, naming)
     return Submission(

@@ -233,8 +233,7 @@ def test_airflow_finds_the_next_run_of_each_accepted_schedule(text: str) -> None
 
 
 @pytest.mark.parametrize(
-    ("spec", "path"),
-    [({"schedule": "TZ=Nope @daily"}, "spec.schedule"), ({"timeZone": "Nope/Zone"}, "spec.timeZone")],
+    ("spec", "path"), [({"schedule": "TZ=Nope @daily"}, "spec.schedule"), ({"timeZone": "Nope/Zone"}, "spec.timeZone")]
 )
 def test_unknown_time_zone_is_refused(spec: dict[str, Any], path: str) -> None:
     document = build_schedule(**spec)

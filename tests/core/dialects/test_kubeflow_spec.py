@@ -185,10 +185,7 @@ def test_application_has_no_ui_url() -> None:
         pytest.param({"mode": "client"}, {"mode": "client"}, id="given mode"),
         pytest.param(
             {"driver": {}, "executor": {}},
-            {
-                "driver": {"cores": 1, "memory": "1g"},
-                "executor": {"cores": 1, "memory": "1g", "instances": 1},
-            },
+            {"driver": {"cores": 1, "memory": "1g"}, "executor": {"cores": 1, "memory": "1g", "instances": 1}},
             id="sizes",
         ),
         pytest.param(
@@ -223,13 +220,7 @@ def test_application_has_no_ui_url() -> None:
         ),
         pytest.param(
             {"restartPolicy": {"type": "Always", "onFailureRetryInterval": 9}},
-            {
-                "restartPolicy": {
-                    "type": "Always",
-                    "onFailureRetryInterval": 9,
-                    "onSubmissionFailureRetryInterval": 5,
-                }
-            },
+            {"restartPolicy": {"type": "Always", "onFailureRetryInterval": 9, "onSubmissionFailureRetryInterval": 5}},
             id="intervals",
         ),
         pytest.param({"restartPolicy": {"type": "Never"}}, {"restartPolicy": {"type": "Never"}}, id="no restarts"),

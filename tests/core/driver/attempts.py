@@ -2,10 +2,7 @@
 
 from typing import Any
 
-from airflow_provider_spark_operator.core.driver.attempt import (
-    AttemptResources,
-    build_attempt,
-)
+from airflow_provider_spark_operator.core.driver.attempt import AttemptResources, build_attempt
 from airflow_provider_spark_operator.core.models.application import SparkApplication
 from airflow_provider_spark_operator.core.models.parse import parse_application
 from airflow_provider_spark_operator.core.spark.properties import parse_properties

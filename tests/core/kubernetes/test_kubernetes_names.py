@@ -33,8 +33,7 @@ def test_object_name_must_be_a_dns_subdomain(name: str, valid: bool) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "valid"),
-    [("spark", True), ("A_b.c", True), ("", False), ("-a", False), ("a b", False), ("a" * 64, False)],
+    ("text", "valid"), [("spark", True), ("A_b.c", True), ("", False), ("-a", False), ("a b", False), ("a" * 64, False)]
 )
 def test_label_value_has_at_most_63_characters(text: str, valid: bool) -> None:
     assert is_label_value(text) is valid

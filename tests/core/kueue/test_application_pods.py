@@ -110,10 +110,7 @@ def test_device_without_a_vendor_is_refused_with_the_name_of_the_role() -> None:
 def test_node_selectors_of_the_configuration_are_added_to_those_of_the_template() -> None:
     template = {"spec": {"nodeSelector": {"zone": "a", "disk": "hdd"}, "containers": []}}
     found = build_pod_sets(
-        {
-            "spark.kubernetes.node.selector.disk": "ssd",
-            "spark.kubernetes.executor.node.selector.pool": "spot",
-        },
+        {"spark.kubernetes.node.selector.disk": "ssd", "spark.kubernetes.executor.node.selector.pool": "spot"},
         mainClass="Main",
         executorSpec={"podTemplateSpec": template},
     )
@@ -137,10 +134,7 @@ def test_requests_are_written_to_the_spark_container_of_the_template() -> None:
         driverSpec={"podTemplateSpec": template},
     )["driver"]
     containers = {each["name"]: each["resources"]["requests"] for each in found.template["spec"]["containers"]}
-    assert containers == {
-        "proxy": {"cpu": "100m"},
-        "main": {"cpu": "1", "memory": "1408Mi", "storage": "1Gi"},
-    }
+    assert containers == {"proxy": {"cpu": "100m"}, "main": {"cpu": "1", "memory": "1408Mi", "storage": "1Gi"}}
     assert found.template["metadata"] == {"labels": {"team": "a"}}
 
 

@@ -85,10 +85,7 @@ def test_priority_class_of_the_label_precedes_those_of_the_templates() -> None:
 
 
 def test_default_priority_is_that_of_the_global_default_class() -> None:
-    classes = [
-        {"metadata": {"name": "a"}, "value": 1},
-        {"metadata": {"name": "b"}, "value": 2, "globalDefault": True},
-    ]
+    classes = [{"metadata": {"name": "a"}, "value": 1}, {"metadata": {"name": "b"}, "value": 2, "globalDefault": True}]
     found = find_default_priority(classes)
     assert found is not None
     assert found.to_fields() == {

@@ -31,13 +31,7 @@ def build_wanted(
 
 
 def build_condition(kind: str, status: str = "True", reason: str = "Because", message: str = "") -> dict[str, str]:
-    return {
-        "type": kind,
-        "status": status,
-        "reason": reason,
-        "message": message,
-        "lastTransitionTime": NOW.isoformat(),
-    }
+    return {"type": kind, "status": status, "reason": reason, "message": message, "lastTransitionTime": NOW.isoformat()}
 
 
 def build_workload(

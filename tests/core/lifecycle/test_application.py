@@ -410,9 +410,6 @@ def test_stopped_application_of_another_operator_is_released(state: ApplicationS
     twice = build_status(S.DRIVER_REQUESTED, S.FAILED)
     record = twice.current_state.model_copy(update={"current_state_summary": state, "message": None})
     status = twice.model_copy(
-        update={
-            "current_state": record,
-            "state_transition_history": {**twice.state_transition_history, "3": record},
-        }
+        update={"current_state": record, "state_transition_history": {**twice.state_transition_history, "3": record}}
     )
     assert get_entered_state(decide_once(build_application_model(status=status), Absent())) is S.RESOURCE_RELEASED

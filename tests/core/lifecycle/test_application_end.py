@@ -18,11 +18,7 @@ from airflow_provider_spark_operator.core.lifecycle.observation import Absent, P
 from airflow_provider_spark_operator.core.lifecycle.transitions import move, move_to_next_attempt
 from airflow_provider_spark_operator.core.models.status import AttemptInfo
 from airflow_provider_spark_operator.core.states import reasons
-from airflow_provider_spark_operator.core.states.states import (
-    INITIALIZING,
-    STOPPING,
-    ApplicationState,
-)
+from airflow_provider_spark_operator.core.states.states import INITIALIZING, STOPPING, ApplicationState
 from tests.builders import (
     NOW,
     build_application_document,

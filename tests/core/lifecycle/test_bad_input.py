@@ -160,10 +160,7 @@ def test_invalid_executor_numbers_keep_application_running(
     [
         ("deploymentMode", "ClusterMode, ClientMode"),
         ("applicationTolerations/resourceRetainPolicy", "Always, OnFailure, Never"),
-        (
-            "applicationTolerations/restartConfig/restartPolicy",
-            "Always, OnFailure, OnInfrastructureFailure, Never",
-        ),
+        ("applicationTolerations/restartConfig/restartPolicy", "Always, OnFailure, OnInfrastructureFailure, Never"),
     ],
 )
 def test_unknown_enum_value_is_reported_with_supported_values(path: str, known: str) -> None:

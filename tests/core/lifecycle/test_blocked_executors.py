@@ -6,14 +6,7 @@ import pytest
 from airflow_provider_spark_operator.core.lifecycle.executor_obstacles import find_blocked_executors
 from airflow_provider_spark_operator.core.lifecycle.observation import Present
 from airflow_provider_spark_operator.core.states.states import ApplicationState
-from tests.builders import (
-    NOW,
-    build_blocked_executor,
-    build_container,
-    build_driver_pod,
-    build_executors,
-    seconds,
-)
+from tests.builders import NOW, build_blocked_executor, build_container, build_driver_pod, build_executors, seconds
 from tests.core.harness import build_application_in_state, decide_once, get_entered_state
 from tests.core.simulated_application import simulate
 

@@ -12,10 +12,7 @@ from airflow_provider_spark_operator.core.lifecycle.cluster_decision import (
     DeleteScaling,
     StopCluster,
 )
-from airflow_provider_spark_operator.core.lifecycle.cluster_transitions import (
-    CLUSTER_MOVES,
-    move_cluster,
-)
+from airflow_provider_spark_operator.core.lifecycle.cluster_transitions import CLUSTER_MOVES, move_cluster
 from airflow_provider_spark_operator.core.lifecycle.decision import AddFinalizer, RemoveFinalizer
 from airflow_provider_spark_operator.core.lifecycle.observation import Created, CreateOutcome, Refused
 from airflow_provider_spark_operator.core.lifecycle.transitions import IllegalMove

@@ -115,10 +115,7 @@ def test_suspended_cluster_waits_for_its_pods(pods: tuple[KubernetesObject, ...]
 
 @pytest.mark.parametrize(
     ("state", "reason"),
-    [
-        (State.SUSPENDED, reasons.SUSPEND_RELEASE_FAILED),
-        (State.SCHEDULING_FAILURE, reasons.CLUSTER_RELEASE_FAILED),
-    ],
+    [(State.SUSPENDED, reasons.SUSPEND_RELEASE_FAILED), (State.SCHEDULING_FAILURE, reasons.CLUSTER_RELEASE_FAILED)],
 )
 def test_pods_that_are_not_being_deleted_are_named_after_five_minutes(state: State, reason: str) -> None:
     pods = (build_pod("cl-worker-0", deleted=NOW + minutes(4)), build_pod("notebook"), build_pod("helper"))

@@ -241,10 +241,7 @@ def test_limits_apply_to_counters_of_next_attempt(
 ) -> None:
     restart, failure, scheduling = counters
     following = AttemptInfo(
-        id=1,
-        restart_counter=restart,
-        failure_restart_counter=failure,
-        scheduling_failure_restart_counter=scheduling,
+        id=1, restart_counter=restart, failure_restart_counter=failure, scheduling_failure_restart_counter=scheduling
     )
     sentence = policy.describe_exceeded_limit(RestartConfig(**limits), ended_in, following)
     assert sentence is None if message is None else message in (sentence or "")

@@ -318,8 +318,7 @@ PARTIAL_CAPACITY = {"initExecutors": 1, "minExecutors": 1, "maxExecutors": 2}
 
 
 @pytest.mark.parametrize(
-    ("instances", "expected"),
-    [({}, "RunningHealthy"), (PARTIAL_CAPACITY, "RunningWithPartialCapacity")],
+    ("instances", "expected"), [({}, "RunningHealthy"), (PARTIAL_CAPACITY, "RunningWithPartialCapacity")]
 )
 def test_readiness_is_recorded_when_all_executors_are_ready(instances: dict[str, int], expected: str) -> None:
     simulated, queue = start_application(instances=instances)

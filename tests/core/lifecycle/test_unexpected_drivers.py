@@ -17,13 +17,7 @@ from airflow_provider_spark_operator.core.models.application import SparkApplica
 from airflow_provider_spark_operator.core.models.status import AttemptInfo, AttemptSummary
 from airflow_provider_spark_operator.core.states import reasons
 from airflow_provider_spark_operator.core.states.states import RUNNING, STARTING, ApplicationState
-from tests.builders import (
-    NOW,
-    OPERATOR_NAME,
-    build_application_model,
-    build_driver_pod,
-    build_status_at,
-)
+from tests.builders import NOW, OPERATOR_NAME, build_application_model, build_driver_pod, build_status_at
 from tests.core.harness import build_application_in_state, decide_once, get_entered_state
 from tests.core.simulated_application import simulate
 
@@ -45,11 +39,7 @@ def build_driver(attempt: int, **metadata: str) -> dict[str, Any]:
     pod["metadata"] |= {
         "name": f"pi-{attempt}-driver",
         "uid": f"driver-{attempt}",
-        "labels": {
-            "spark.operator/name": OPERATOR_NAME,
-            "spark-role": "driver",
-            "spark-app-selector": f"pi-{attempt}",
-        },
+        "labels": {"spark.operator/name": OPERATOR_NAME, "spark-role": "driver", "spark-app-selector": f"pi-{attempt}"},
         "ownerReferences": [{"kind": "SparkApplication", "uid": build_application_model().uid}],
         "creationTimestamp": NOW.isoformat(),
         **metadata,

@@ -14,10 +14,7 @@ def test_figures_are_the_sums_of_driver_and_executors() -> None:
             "seconds": 60,
             "waitingSeconds": 5,
             "executorsAtOnce": 3,
-            "requested": {
-                "driver": {"coreHours": 0.1, "gibHours": 0.5},
-                "executor": {"coreHours": 0.2, "gibHours": 1},
-            },
+            "requested": {"driver": {"coreHours": 0.1, "gibHours": 0.5}, "executor": {"coreHours": 0.2, "gibHours": 1}},
             "cost": {"amount": 0.3, "currency": "EUR"},
         },
     }

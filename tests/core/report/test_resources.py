@@ -25,10 +25,7 @@ def test_malformed_quantity_counts_as_nothing(value: object) -> None:
     assert parse_quantity(value) == 0
 
 
-@given(
-    st.decimals(0, 10**9, places=3),
-    st.sampled_from(["", "m", "k", "M", "G", "Ki", "Mi", "Gi", "Ti", "e3", "E2"]),
-)
+@given(st.decimals(0, 10**9, places=3), st.sampled_from(["", "m", "k", "M", "G", "Ki", "Mi", "Gi", "Ti", "e3", "E2"]))
 def test_quantity_equals_that_of_the_api_server(number: Decimal, unit: str) -> None:
     assert parse_quantity(f"{number}{unit}") == quantities.parse_quantity(f"{number}{unit}")
 

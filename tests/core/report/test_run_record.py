@@ -186,10 +186,7 @@ def test_executor_without_a_known_end_and_gaps_in_their_numbers_are_missing() ->
     record = check(timeline)
     assert record["missing"] == [
         {"what": "executors", "why": "no pod or Event shows 2 earlier executors, whose pods were deleted"},
-        {
-            "what": "totals.requested.executor",
-            "why": "the start, the end or the requests of 1 of 2 pods are unknown",
-        },
+        {"what": "totals.requested.executor", "why": "the start, the end or the requests of 1 of 2 pods are unknown"},
     ]
 
 

@@ -81,10 +81,7 @@ def test_waits_of_a_role_that_do_not_overlap_are_apart() -> None:
     ]
     assert [
         (wait.begin, wait.end, wait.text) for wait in list_found(events=events, pods=[build_spark_pod("pi-0-exec-3")])
-    ] == [
-        (at(2), at(4), "a"),
-        (at(20), at(24), "b"),
-    ]
+    ] == [(at(2), at(4), "a"), (at(20), at(24), "b")]
 
 
 @pytest.mark.parametrize("created", [8, None])

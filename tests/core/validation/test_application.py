@@ -174,25 +174,12 @@ JAR, SCRIPT = "local:///a.jar", "local:///a.py"
         pytest.param({"mainClass": "a.B", "jars": JAR}, None, "", id="a jar"),
         pytest.param({"pyFiles": SCRIPT}, None, "", id="a Python script"),
         pytest.param({"sparkRFiles": "local:///a.R"}, None, "", id="an R script"),
-        pytest.param(
-            {"mainClass": PYTHON, "pyFiles": SCRIPT, "jars": JAR},
-            None,
-            "",
-            id="Python with a jar",
-        ),
+        pytest.param({"mainClass": PYTHON, "pyFiles": SCRIPT, "jars": JAR}, None, "", id="Python with a jar"),
         pytest.param({"mainClass": R, "sparkRFiles": "local:///a.R", "jars": JAR}, None, "", id="R with a jar"),
-        pytest.param(
-            {"mainClass": "a.B", "jars": JAR, "pyFiles": SCRIPT},
-            "pyFiles",
-            "spec.jars",
-            id="jar, Python",
-        ),
+        pytest.param({"mainClass": "a.B", "jars": JAR, "pyFiles": SCRIPT}, "pyFiles", "spec.jars", id="jar, Python"),
         pytest.param({"mainClass": "a.B", "jars": JAR, "sparkRFiles": "a"}, "sparkRFiles", "spec.jars", id="jar, R"),
         pytest.param(
-            {"pyFiles": SCRIPT, "sparkRFiles": "local:///a.R"},
-            "sparkRFiles",
-            "spec.pyFiles",
-            id="Python and R",
+            {"pyFiles": SCRIPT, "sparkRFiles": "local:///a.R"}, "sparkRFiles", "spec.pyFiles", id="Python and R"
         ),
         pytest.param({"mainClass": PYTHON, "jars": JAR}, "pyFiles", "give the script", id="Python, no script"),
         pytest.param({"mainClass": R, "pyFiles": SCRIPT}, "sparkRFiles", "give the script", id="R, no script"),

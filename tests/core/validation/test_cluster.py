@@ -71,10 +71,7 @@ def test_missing_field_is_reported_with_path(remove: tuple[str, ...], path: str)
         ({"maximum": 2_000_000_000}, f"{INSTANCES}.maxWorkers: is 2000000000: use at most 10000"),
         ({"minimum": 5, "maximum": 3}, f"{INSTANCES}.minWorkers: is 5, more than maxWorkers (3)"),
         ({"init": 4, "minimum": 1, "maximum": 3}, f"{INSTANCES}.initWorkers: is 4, more than maxWorkers (3)"),
-        (
-            {"init": 0, "minimum": 1, "maximum": 3},
-            f"{INSTANCES}.initWorkers: is 0, but an autoscaler does",
-        ),
+        ({"init": 0, "minimum": 1, "maximum": 3}, f"{INSTANCES}.initWorkers: is 0, but an autoscaler does"),
         ({"minimum": 0, "maximum": 2}, f"{INSTANCES}.minWorkers: is 0 and maxWorkers is 2"),
         ({"init": "2"}, f"{INSTANCES}.initWorkers: must be an integer, not a string"),
         ({"conf": {"spark.x": 1}}, "spec.sparkConf['spark.x']: must be a string, not a number: put it in quotes"),

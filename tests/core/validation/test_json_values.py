@@ -99,8 +99,7 @@ def test_resource_with_value_that_json_cannot_represent_is_invalid(
 def test_document_with_too_many_values_is_refused_in_one_sentence(spec: dict[str, Any]) -> None:
     assert find_json_problems({"spec": spec}) == [
         Problem(
-            "",
-            "the resource has more than 3000 values: move data into a file or a ConfigMap that the driver reads",
+            "", "the resource has more than 3000 values: move data into a file or a ConfigMap that the driver reads"
         )
     ]
 

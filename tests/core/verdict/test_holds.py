@@ -99,12 +99,7 @@ WAITS = "it waits for Kueue admission in queue team-a (12 min so far)"
             f"{WAITS}: {FULL}",
         ),
         (build(), [build_event("KueueAdmissionPending", "Waiting for Kueue admission.")], None, WAITS),
-        (
-            build(),
-            [],
-            build_workload(active=False),
-            f"{WAITS}: the Workload is deactivated (spec.active is false)",
-        ),
+        (build(), [], build_workload(active=False), f"{WAITS}: the Workload is deactivated (spec.active is false)"),
         (
             build(),
             [],

@@ -327,20 +327,12 @@ def test_unsupported_spec_is_not_worth_a_retry() -> None:
     simulated = simulate(deploymentMode="ClientMode")
     assert simulated.document is not None
     refused = judge_progress(read_progress(simulated.document))
-    assert (refused.reason, refused.failure_kind, refused.retry_worthy) == (
-        reasons.SPEC_UNSUPPORTED,
-        SCHEDULING,
-        False,
-    )
+    assert (refused.reason, refused.failure_kind, refused.retry_worthy) == (reasons.SPEC_UNSUPPORTED, SCHEDULING, False)
 
 
 def test_unsupported_spec_is_recognized_by_apache_message() -> None:
     refused = judge_stop(S.FAILED, "Client mode is not supported yet.")
-    assert (refused.reason, refused.failure_kind, refused.retry_worthy) == (
-        reasons.SPEC_UNSUPPORTED,
-        SCHEDULING,
-        False,
-    )
+    assert (refused.reason, refused.failure_kind, refused.retry_worthy) == (reasons.SPEC_UNSUPPORTED, SCHEDULING, False)
 
 
 def test_lost_driver_is_recognized_by_reason_despite_message() -> None:

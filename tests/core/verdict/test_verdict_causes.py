@@ -230,10 +230,7 @@ SELECTOR = "2 node(s) didn't match Pod's node affinity/selector"
             f"0/3 nodes are available: 1 Insufficient memory, {SELECTOR}.",
             "reduce the requests (spark.driver.cores, spark.driver.memory), or add nodes that fit",
         ),
-        (
-            "no nodes available to schedule pods",
-            "add nodes",
-        ),
+        ("no nodes available to schedule pods", "add nodes"),
         (
             'persistentvolumeclaim "data" not found',
             "create the PersistentVolumeClaim data in the namespace of the application, or correct its name",
@@ -287,10 +284,7 @@ def test_driver_that_waited_for_a_volume_names_the_missing_object() -> None:
 
 @pytest.mark.parametrize(
     "condition",
-    [
-        {"type": "PodScheduled", "status": "True", "message": "it has one"},
-        {"type": "PodScheduled", "status": "False"},
-    ],
+    [{"type": "PodScheduled", "status": "True", "message": "it has one"}, {"type": "PodScheduled", "status": "False"}],
     ids=["scheduled", "no message"],
 )
 def test_executor_timeout_without_known_obstacle_names_only_the_limit(condition: dict[str, str]) -> None:

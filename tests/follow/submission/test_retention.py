@@ -58,12 +58,7 @@ SHORTENED = {ANNOTATION_TTL_AFTER_SUCCESS: "86400"}
     ],
 )
 async def test_default_time_to_live_is_shortened_after_a_success_that_was_seen(
-    client: KubeClient,
-    namespace: str,
-    states: tuple[str, ...],
-    annotations: dict[str, str],
-    millis: int,
-    expected: int,
+    client: KubeClient, namespace: str, states: tuple[str, ...], annotations: dict[str, str], millis: int, expected: int
 ) -> None:
     mine = build_document("mine", applicationTolerations={"ttlAfterStopMillis": millis})
     mine["metadata"]["annotations"] = annotations

@@ -564,12 +564,7 @@ async def test_concurrent_submissions_create_one_application(client: KubeClient,
 )
 @pytest.mark.parametrize("took_effect", [True, False])
 async def test_lost_answer_does_not_create_two_applications(
-    client: KubeClient,
-    namespace: str,
-    monkeypatch: pytest.MonkeyPatch,
-    fault: Exception,
-    *,
-    took_effect: bool,
+    client: KubeClient, namespace: str, monkeypatch: pytest.MonkeyPatch, fault: Exception, *, took_effect: bool
 ) -> None:
     create = client.create
     lost: list[Exception] = []

@@ -183,10 +183,7 @@ async def test_observer_that_raises_fails_alone(client: KubeClient, namespace: s
     broken, sound = RaisingObserver("put", error), RaisingObserver("", error)
     async with asyncio.timeout(30), aclosing(hub.follow(reference)) as contents:
         await anext(contents)
-        with (
-            hub.observe(SPARK_APPLICATIONS, namespace, broken),
-            hub.observe(SPARK_APPLICATIONS, namespace, sound),
-        ):
+        with hub.observe(SPARK_APPLICATIONS, namespace, broken), hub.observe(SPARK_APPLICATIONS, namespace, sound):
             await broken.failed.wait()
             await set_states(client, reference, *SUCCEEDED)
             while get_state(await anext(contents)) != "ResourceReleased":
@@ -202,10 +199,7 @@ async def test_observer_that_raises_in_an_outage_fails_alone(api: ScriptedApi, f
     api.script(stream(hold=True), verb="watch")
     error = RuntimeError("observer failed")
     broken, sound = RaisingObserver("interrupt", error), RaisingObserver("", error)
-    with (
-        faulty_hub.observe(SPARK_APPLICATIONS, "jobs", broken),
-        faulty_hub.observe(SPARK_APPLICATIONS, "jobs", sound),
-    ):
+    with faulty_hub.observe(SPARK_APPLICATIONS, "jobs", broken), faulty_hub.observe(SPARK_APPLICATIONS, "jobs", sound):
         async with asyncio.timeout(30):
             await broken.failed.wait()
             await sound.listed.wait()
@@ -221,10 +215,7 @@ async def test_observer_that_raises_when_it_fails_does_not_hide_the_error_from_o
     api.script(deny("list", "sparkapplications"), verb="list")
     broken = RaisingObserver("fail", RuntimeError("observer failed"))
     sound = RaisingObserver("", RuntimeError())
-    with (
-        faulty_hub.observe(SPARK_APPLICATIONS, "jobs", broken),
-        faulty_hub.observe(SPARK_APPLICATIONS, "jobs", sound),
-    ):
+    with faulty_hub.observe(SPARK_APPLICATIONS, "jobs", broken), faulty_hub.observe(SPARK_APPLICATIONS, "jobs", sound):
         async with asyncio.timeout(30):
             await broken.failed.wait()
             await sound.failed.wait()

@@ -150,10 +150,7 @@ async def test_requeue_time_of_an_evicted_workload_is_awaited(kueue: KueueCluste
     await evict(kueue.client, await kueue.read(), requeueState={"requeueAt": later})
     observed = await kueue.ask()
     assert isinstance(observed.answer, Waiting)
-    assert (observed.answer.reason, observed.answer.after) == (
-        reasons.KUEUE_ADMISSION_PENDING,
-        timedelta(seconds=42),
-    )
+    assert (observed.answer.reason, observed.answer.after) == (reasons.KUEUE_ADMISSION_PENDING, timedelta(seconds=42))
 
 
 async def test_other_queue_is_written_to_the_waiting_workload(kueue: KueueCluster) -> None:
@@ -317,10 +314,7 @@ async def test_unanswered_request_is_repeated_soon(kueue: KueueCluster, number: 
     faulty = FaultyClient(kueue.client, verbs, number, build_error(Unreachable, None), after=number > 1)
     observed = await kueue.ask(client=faulty)
     assert isinstance(observed.answer, Waiting)
-    assert (observed.answer.reason, observed.answer.after) == (
-        reasons.KUEUE_ADMISSION_RETRIED,
-        timedelta(seconds=5),
-    )
+    assert (observed.answer.reason, observed.answer.after) == (reasons.KUEUE_ADMISSION_RETRIED, timedelta(seconds=5))
     assert faulty.has_struck
     await kueue.ask()
     assert await kueue.exists()

@@ -140,10 +140,7 @@ async def test_resource_of_the_apache_operator_without_a_lease_is_left_alone(
 
 
 async def test_new_application_runs_although_another_is_left_alone(kubeconfig: JsonObject, api: Api) -> None:
-    async with (
-        leave_running(kubeconfig, api, APACHE),
-        run_rival(kubeconfig, api, OURS) as ours,
-    ):
+    async with leave_running(kubeconfig, api, APACHE), run_rival(kubeconfig, api, OURS) as ours:
         await api.submit(build_application("new"))
         await api.wait_for_state(State.DRIVER_REQUESTED, name="new")
         assert get_value(ours.metrics, "left_alone", kind=KIND) in (0, 1)
@@ -176,10 +173,7 @@ async def test_takeover_from_the_apache_operator_and_return(kubeconfig: JsonObje
 
 
 async def test_takeover_can_be_enabled_at_run_time(kubeconfig: JsonObject, api: Api) -> None:
-    async with (
-        leave_running(kubeconfig, api, APACHE),
-        run_rival(kubeconfig, api, OURS) as ours,
-    ):
+    async with leave_running(kubeconfig, api, APACHE), run_rival(kubeconfig, api, OURS) as ours:
         await api.set_pod("pi-0-driver", "succeeded")
         await wait_until_left_alone(api, ours)
         ours.controller.apply(TAKE_OVER, NamedNamespaces((api.namespace,)))
@@ -298,11 +292,7 @@ async def test_each_new_application_is_managed_by_one_of_two_controllers(kubecon
 
 
 async def test_controller_releases_a_resource_that_another_has_claimed(kubeconfig: JsonObject, api: Api) -> None:
-    async with (
-        api.play_drivers("run"),
-        run_rival(kubeconfig, api, OURS) as ours,
-        hold_lease(api, THEIRS),
-    ):
+    async with api.play_drivers("run"), run_rival(kubeconfig, api, OURS) as ours, hold_lease(api, THEIRS):
         await api.submit(build_application())
         running = await api.wait_for_state(State.RUNNING_HEALTHY)
         claim = f"{THEIRS} {running['metadata']['uid']}"

@@ -39,15 +39,7 @@ from tests.reconcile.harness import Api, FaultyClient, Killed, build_application
 State = ClusterState
 FAILED_STATES = ["Submitted", "SchedulingFailure", "ResourceReleased"]
 CHILDREN = (SERVICES, STATEFUL_SETS, NETWORK_POLICIES, HORIZONTAL_POD_AUTOSCALERS, POD_DISRUPTION_BUDGETS)
-ALL_NAMES = [
-    "cl-master-svc",
-    "cl-worker-svc",
-    "cl-master",
-    "cl-worker",
-    "cl-worker",
-    "cl-worker-hpa",
-    "cl-worker-pdb",
-]
+ALL_NAMES = ["cl-master-svc", "cl-worker-svc", "cl-master", "cl-worker", "cl-worker", "cl-worker-hpa", "cl-worker-pdb"]
 
 
 def build_cluster(name: str = "cl", **modifiers: Any) -> JsonObject:

@@ -113,11 +113,7 @@ async def test_shutdown_does_not_wait_for_an_api_without_answer(
 
 
 @pytest.mark.parametrize(
-    "error",
-    [
-        ServerError(500, "InternalError", "", "create", "events", "jobs", "x"),
-        RuntimeError("unexpected"),
-    ],
+    "error", [ServerError(500, "InternalError", "", "create", "events", "jobs", "x"), RuntimeError("unexpected")]
 )
 async def test_later_events_are_written_after_an_error(error: Exception) -> None:
     api = SlowApi()

@@ -211,10 +211,7 @@ async def test_port_in_use_is_an_error() -> None:
 async def test_metrics_of_an_application_with_a_restart(api: Api) -> None:
     metrics = Metrics()
     restart = {"restartPolicy": "Always", "maxRestartAttempts": 1, "restartBackoffMillis": 1}
-    async with (
-        run_controller(api, metrics=metrics),
-        api.play_drivers("failed", "succeeded"),
-    ):
+    async with run_controller(api, metrics=metrics), api.play_drivers("failed", "succeeded"):
         await api.submit(harness.build_application(restart=restart))
         await api.wait_for_state(State.RESOURCE_RELEASED)
 

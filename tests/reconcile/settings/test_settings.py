@@ -43,9 +43,7 @@ EXPECTED = ControllerSettings(
         is_enabled=False, excluded_reasons=("Kueue.*", "DriverReady"), min_interval=timedelta(minutes=1)
     ),
     election=ElectionSettings(
-        lease_name="lease",
-        lease_namespace="operators",
-        terms=LeaseTerms(duration=180, renew_deadline=120, retry=5),
+        lease_name="lease", lease_namespace="operators", terms=LeaseTerms(duration=180, renew_deadline=120, retry=5)
     ),
 )
 ONLY_OURS = """
@@ -240,8 +238,7 @@ def test_list_differences_names_settings_that_need_a_restart(text: str, keys: tu
 def test_keep_fixed_settings_keeps_settings_that_need_a_restart() -> None:
     old = parse_yaml_settings("operatorName: old\nleaderElection: true\nleaseName: ours")
     new = keep_fixed_settings(
-        old,
-        parse_yaml_settings("operatorName: new\nkueueEnabled: true\nreconcileIntervalSeconds: 1\nworkers: 3"),
+        old, parse_yaml_settings("operatorName: new\nkueueEnabled: true\nreconcileIntervalSeconds: 1\nworkers: 3")
     )
     assert (new.decisions.operator_name, new.election.lease_name) == ("old", "ours")
     assert (new.decisions.reconcile_interval, new.workers) == (timedelta(seconds=1), 3)
@@ -255,11 +252,7 @@ def test_parallelism_without_limit_still_has_workers() -> None:
 
 @pytest.mark.parametrize(
     ("scope", "words"),
-    [
-        (NamedNamespaces(("a", "b")), "a,b"),
-        (SelectedNamespaces("team=x"), "selector:team=x"),
-        (EveryNamespace(), "*"),
-    ],
+    [(NamedNamespaces(("a", "b")), "a,b"), (SelectedNamespaces("team=x"), "selector:team=x"), (EveryNamespace(), "*")],
 )
 def test_describe_scope(scope: NamedNamespaces | SelectedNamespaces | EveryNamespace, words: str) -> None:
     assert describe(scope) == words

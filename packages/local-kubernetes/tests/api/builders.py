@@ -100,10 +100,7 @@ def build_definition() -> Document:
             "group": "example.com",
             "scope": "Namespaced",
             "names": {"plural": "things", "kind": "Thing", "shortNames": ["th"]},
-            "versions": [
-                {"name": "v1", "storage": True, **version},
-                {"name": "v1alpha1", "storage": False, **version},
-            ],
+            "versions": [{"name": "v1", "storage": True, **version}, {"name": "v1alpha1", "storage": False, **version}],
         },
     }
 

@@ -1,13 +1,6 @@
 import pytest
 
-from api.builders import (
-    DEFINITIONS,
-    THINGS,
-    Api,
-    Document,
-    build_definition,
-    build_thing,
-)
+from api.builders import DEFINITIONS, THINGS, Api, Document, build_definition, build_thing
 
 
 async def test_new_definition_is_served_immediately_in_all_versions(api: Api) -> None:
@@ -88,8 +81,7 @@ async def test_generation_increases_with_changes_of_the_spec(things: Api) -> Non
 async def test_status_request_writes_only_the_status(things: Api) -> None:
     await things.create(THINGS, build_thing("a"))
     reply = await things.patch(
-        f"{THINGS}/a/status",
-        {"status": {"phase": "go"}, "spec": {"name": "other"}, "metadata": {"labels": {"a": "b"}}},
+        f"{THINGS}/a/status", {"status": {"phase": "go"}, "spec": {"name": "other"}, "metadata": {"labels": {"a": "b"}}}
     )
     assert reply.body["status"] == {"phase": "go"}
     assert reply.body["spec"]["name"] == "abc"

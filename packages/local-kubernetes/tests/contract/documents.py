@@ -18,12 +18,7 @@ def build_pod(name: str, spec: Document | None = None, **metadata: Any) -> Docum
         "automountServiceAccountToken": False,
         "schedulerName": "nobody",
     }
-    return {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": {"name": name, **metadata},
-        "spec": {**own, **(spec or {})},
-    }
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, **metadata}, "spec": {**own, **(spec or {})}}
 
 
 def build_bound_pod(name: str, spec: Document | None = None, **metadata: Any) -> Document:

@@ -48,10 +48,7 @@ async def lives_on(kubeconfig: str, image: str, scenarios: Sequence[Scenario]) -
         async with free:
             return await run_scenario(client, namespace, scenario, image, DEADLINE_SECONDS)
 
-    async with (
-        open_client(Path(kubeconfig)) as client,
-        create_namespace(client) as namespace,
-    ):
+    async with open_client(Path(kubeconfig)) as client, create_namespace(client) as namespace:
         lives = await asyncio.gather(*(one(scenario) for scenario in scenarios))
     return {scenario.name: life for scenario, life in zip(scenarios, lives, strict=True)}
 

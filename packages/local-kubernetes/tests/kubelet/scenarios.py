@@ -143,10 +143,7 @@ _FAILS_ONCE = "test -e /mark/x || { touch /mark/x; exit 9; }"
 _LABEL_ITEM = {"path": "labels/color", "fieldRef": {"fieldPath": "metadata.labels['color']"}}
 _LIMIT_ITEM = {"path": "limit", "resourceFieldRef": {"containerName": "main", "resource": "limits.memory"}}
 _VOLUMES = [
-    {
-        "name": "files",
-        "configMap": {"name": "volumes", "items": [{"key": "a", "path": "sub/a.txt", "mode": 0o400}]},
-    },
+    {"name": "files", "configMap": {"name": "volumes", "items": [{"key": "a", "path": "sub/a.txt", "mode": 0o400}]}},
     {"name": "key", "secret": {"secretName": "volumes", "defaultMode": 0o440}},
     {"name": "none", "configMap": {"name": "nowhere", "optional": True}},
     {"name": "pod", "downwardAPI": {"items": [_LABEL_ITEM, _LIMIT_ITEM]}},
@@ -327,11 +324,7 @@ SCENARIOS = [
         build_spec(
             build_container("exit 2"),
             initContainers=[
-                build_container(
-                    "trap '' TERM; while :; do sleep 0.05; done",
-                    "beside",
-                    restartPolicy="Always",
-                )
+                build_container("trap '' TERM; while :; do sleep 0.05; done", "beside", restartPolicy="Always")
             ],
         ),
         has_ended,

@@ -82,8 +82,7 @@ async def test_a_working_directory_stays_in_the_container(node: RunningNode, tmp
 
 
 @pytest.mark.parametrize(
-    "trick",
-    ["mkfifo /dev/termination-log", "ln -s /etc/passwd /dev/termination-log", "mkdir /dev/termination-log"],
+    "trick", ["mkfifo /dev/termination-log", "ln -s /etc/passwd /dev/termination-log", "mkdir /dev/termination-log"]
 )
 async def test_a_termination_message_is_read_from_a_file_only(node: RunningNode, trick: str) -> None:
     node.create(build_pod(build_shell(f"rm -f /dev/termination-log; {trick}; exit 3")))

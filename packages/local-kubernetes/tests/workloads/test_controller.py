@@ -19,10 +19,7 @@ Json = dict[str, Any]
 
 @pytest.fixture
 async def client(tmp_path: Path) -> AsyncIterator[Client]:
-    async with (
-        LocalCluster(tmp_path / "home") as cluster,
-        open_client(cluster.kubeconfig) as opened,
-    ):
+    async with LocalCluster(tmp_path / "home") as cluster, open_client(cluster.kubeconfig) as opened:
         yield opened
 
 

@@ -31,8 +31,7 @@ def test_size_is_rounded_down_to_mebibytes(number: int, unit: str, upper: bool) 
 
 
 @pytest.mark.parametrize(
-    "text",
-    ["", "lots", "1.5g", "-1g", "+1g", "1 g", "1ei", "1bi", "g", "9999999999p", "9" * 19 + "b", "\u0661g"],
+    "text", ["", "lots", "1.5g", "-1g", "+1g", "1 g", "1ei", "1bi", "g", "9999999999p", "9" * 19 + "b", "\u0661g"]
 )
 def test_invalid_size_is_refused_with_its_key(text: str) -> None:
     with pytest.raises(DriverBuildError, match=r"spark\.driver\.memory") as refused:

@@ -9,9 +9,7 @@ from airflow_provider_spark_operator.core.driver.submission.command_line import 
 from airflow_provider_spark_operator.core.driver.submission.submission import SubmitContext, build_submission_inputs
 
 SUBMISSION = "spark.kubernetes.authenticate.submission"
-VOLCANO = {
-    "spark.kubernetes.driver.pod.featureSteps": "org.apache.spark.deploy.k8s.features.VolcanoFeatureStep",
-}
+VOLCANO = {"spark.kubernetes.driver.pod.featureSteps": "org.apache.spark.deploy.k8s.features.VolcanoFeatureStep"}
 GROUP_JSON = "spark.kubernetes.scheduler.volcano.podGroupTemplateJson"
 
 

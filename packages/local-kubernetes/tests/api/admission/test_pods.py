@@ -1,11 +1,6 @@
 import pytest
 
-from api.builders import (
-    PODS,
-    Api,
-    Document,
-    build_pod,
-)
+from api.builders import PODS, Api, Document, build_pod
 
 
 def build_host_path_pod(source: Document) -> Document:

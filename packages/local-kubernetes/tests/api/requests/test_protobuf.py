@@ -48,10 +48,7 @@ def build_part(number: int, content: bytes) -> bytes:
     ("recorded", "expected"),
     [
         (NAMESPACE, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "team"}}),
-        (
-            CONFIG_MAP,
-            {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "settings"}, "data": {"a": "b"}},
-        ),
+        (CONFIG_MAP, {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "settings"}, "data": {"a": "b"}}),
         (SECRET, {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "q"}, "data": {"a": "Yg=="}}),
         (
             SERVICE,

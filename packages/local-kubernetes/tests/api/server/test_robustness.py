@@ -12,14 +12,7 @@ from local_kubernetes.api.kinds.kinds import NAMESPACES
 from local_kubernetes.api.kinds.status import ApiStatusError
 from local_kubernetes.api.rendering.presentation import Presentation, Presenter
 from local_kubernetes.api.requests.requests import WriteOptions
-from local_kubernetes.api.server.resources import (
-    APPLY_PATCH,
-    JSON_PATCH,
-    MERGE_PATCH,
-    STRATEGIC_PATCH,
-    create,
-    patch,
-)
+from local_kubernetes.api.server.resources import APPLY_PATCH, JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH, create, patch
 from local_kubernetes.api.server.scale import build_scale
 from local_kubernetes.api.store.registry import KindRegistry
 from local_kubernetes.api.store.store import Store
@@ -72,7 +65,7 @@ DOCUMENTS: dict[tuple[str, str, str], Document] = {
     ("coordination.k8s.io", "v1", "leases"): {"spec": {"holderIdentity": "x"}},
     ("apiextensions.k8s.io", "v1", "customresourcedefinitions"): {"spec": build_definition()["spec"]},
     ("example.com", "v1", "things"): {
-        **build_thing("a", {"phase": "x"}, replicas=1, entries=[{"k": "1"}], free={"a": [1]}, port="http"),
+        **build_thing("a", {"phase": "x"}, replicas=1, entries=[{"k": "1"}], free={"a": [1]}, port="http")
     },
 }
 EXAMPLES = 25

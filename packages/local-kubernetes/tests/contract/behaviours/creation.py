@@ -104,14 +104,7 @@ async def invalid_name_is_rejected(api: Conversation, name: str) -> None:
     await api.post(api.path("configmaps"), build_config_map(name))
 
 
-@behaviours_of(
-    [
-        ("dot", "a.b"),
-        ("digit first", "1a"),
-        ("too long", "a" * 64),
-        ("upper case", "Svc"),
-    ]
-)
+@behaviours_of([("dot", "a.b"), ("digit first", "1a"), ("too long", "a" * 64), ("upper case", "Svc")])
 async def service_name_must_be_dns_label(api: Conversation, name: str) -> None:
     await api.post(api.path("services"), build_service(name))
 
@@ -142,10 +135,7 @@ async def role_name_must_be_path_segment(api: Conversation) -> None:
         ("finalizer without a slash", {"finalizers": ["nonsense"]}),
         ("finalizer with a space", {"finalizers": ["example.com/a b"]}),
         ("owner without uid", {"ownerReferences": [{"apiVersion": "v1", "kind": "Pod", "name": "p"}]}),
-        (
-            "owner without name",
-            {"ownerReferences": [{"apiVersion": "v1", "kind": "Pod", "uid": "1", "name": ""}]},
-        ),
+        ("owner without name", {"ownerReferences": [{"apiVersion": "v1", "kind": "Pod", "uid": "1", "name": ""}]}),
         (
             "two controllers",
             {
@@ -162,11 +152,7 @@ async def invalid_metadata_is_rejected(api: Conversation, metadata: dict[str, An
     await api.post(api.path("configmaps"), build_config_map("a", **metadata))
 
 
-@behaviours_of(
-    [
-        ("secret", "secrets", "v1", {}),
-    ]
-)
+@behaviours_of([("secret", "secrets", "v1", {})])
 @ignore_error_messages
 async def unqualified_finalizer_is_rejected_only_by_core_group(
     api: Conversation, resource: str, group: str, document: dict[str, Any]

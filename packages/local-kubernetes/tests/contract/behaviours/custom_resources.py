@@ -300,10 +300,7 @@ async def schema_keyword_is_evaluated(api: Conversation, schema: Document, value
             "a scale with exchanged paths",
             lambda document: _add_scale(document, specReplicasPath=".status.a", statusReplicasPath=".spec.a"),
         ),
-        (
-            "a scale",
-            lambda document: _add_scale(document, specReplicasPath=".spec.a", statusReplicasPath=".status.a"),
-        ),
+        ("a scale", lambda document: _add_scale(document, specReplicasPath=".spec.a", statusReplicasPath=".status.a")),
     ]
 )
 async def definition_is_validated(api: Conversation, change: Any) -> None:

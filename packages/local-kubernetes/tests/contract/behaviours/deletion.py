@@ -143,10 +143,7 @@ async def unscheduled_pod_is_deleted_immediately(api: Conversation) -> None:
 async def finished_pod_is_deleted_immediately(api: Conversation) -> None:
     await api.create(api.path("pods"), build_bound_pod("a"))
     await api.ask(
-        "PATCH",
-        api.path("pods/a/status"),
-        {"status": {"phase": "Failed"}},
-        content_type="application/merge-patch+json",
+        "PATCH", api.path("pods/a/status"), {"status": {"phase": "Failed"}}, content_type="application/merge-patch+json"
     )
     await api.delete(api.path("pods/a"), show=_get_metadata)
     await api.get(api.path("pods/a"))
@@ -180,8 +177,7 @@ async def failed_precondition_prevents_deletion_of_custom_resource(api: Conversa
     await api.delete(api.path("things/a", EXAMPLE), {"preconditions": {"uid": wrong}})
     await api.delete(api.path("things/a", EXAMPLE), {"preconditions": {"resourceVersion": "1"}})
     await api.delete(
-        api.path("things/a", EXAMPLE),
-        {"preconditions": {"resourceVersion": document["metadata"]["resourceVersion"]}},
+        api.path("things/a", EXAMPLE), {"preconditions": {"resourceVersion": document["metadata"]["resourceVersion"]}}
     )
 
 
@@ -280,10 +276,7 @@ async def foreground_deletion_waits_for_dependents(api: Conversation) -> None:
     await api.until(api.path("secrets/a"), lambda reply: "deletionTimestamp" in reply.body["metadata"])
     await api.get(api.path("configmaps/owner"), show=_get_metadata)
     await api.ask(
-        "PATCH",
-        api.path("secrets/a"),
-        {"metadata": {"finalizers": None}},
-        content_type="application/merge-patch+json",
+        "PATCH", api.path("secrets/a"), {"metadata": {"finalizers": None}}, content_type="application/merge-patch+json"
     )
     await api.wait_until_deleted(api.path("configmaps/owner"))
     await api.get(api.path("configmaps/owner"))

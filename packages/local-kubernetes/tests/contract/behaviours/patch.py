@@ -263,13 +263,7 @@ async def content_type_of_patch_is_validated(api: Conversation, content_type: st
     await api.patch(api.path("configmaps/a"), {"data": {"a": "b"}}, content_type, show=_get_data)
 
 
-@behaviours_of(
-    [
-        ("merge", MERGE_PATCH, {}),
-        ("json", JSON_PATCH, []),
-        ("strategic", STRATEGIC_PATCH, {}),
-    ]
-)
+@behaviours_of([("merge", MERGE_PATCH, {}), ("json", JSON_PATCH, []), ("strategic", STRATEGIC_PATCH, {})])
 async def patch_of_missing_object_is_rejected(api: Conversation, content_type: str, patch: Any) -> None:
     await api.patch(api.path("configmaps/missing"), patch, content_type)
 

@@ -175,10 +175,7 @@ async def invalid_list_option_is_rejected(api: Conversation, query: str) -> None
 @behaviour
 @ignore_error_messages
 async def list_at_future_version_times_out(api: Conversation) -> None:
-    await api.get(
-        api.path("secrets?resourceVersion=999999999999999999"),
-        show=lambda body: body,
-    )
+    await api.get(api.path("secrets?resourceVersion=999999999999999999"), show=lambda body: body)
 
 
 @behaviour

@@ -54,12 +54,7 @@ async def update_with_another_uid_is_rejected(api: Conversation) -> None:
     await api.put(api.path("configmaps/a"), document)
 
 
-@behaviours_of(
-    [
-        ("not a number", "x"),
-        ("negative", "-1"),
-    ]
-)
+@behaviours_of([("not a number", "x"), ("negative", "-1")])
 @ignore_error_messages
 async def update_with_invalid_version_is_rejected(api: Conversation, version: str) -> None:
     await api.create(api.path("configmaps"), build_config_map("a"))

@@ -172,10 +172,7 @@ async def watch_of_custom_resources_from_expired_version_reports_error(api: Conv
 
 
 @behaviours_of(
-    [
-        ("a non-numeric version", "watch=1&resourceVersion=abc"),
-        ("a bad selector", "watch=1&labelSelector=%3D%3D"),
-    ]
+    [("a non-numeric version", "watch=1&resourceVersion=abc"), ("a bad selector", "watch=1&labelSelector=%3D%3D")]
 )
 @ignore_error_messages
 async def invalid_watch_option_is_rejected(api: Conversation, query: str) -> None:
@@ -233,10 +230,7 @@ async def patch_without_change_causes_no_event(api: Conversation) -> None:
     async with api.watch(f"{path}?watch=1&resourceVersion={version}") as events:
         for holder in ("me", "you"):
             await api.ask(
-                "PATCH",
-                f"{path}/a",
-                {"spec": {"holderIdentity": holder}},
-                content_type="application/merge-patch+json",
+                "PATCH", f"{path}/a", {"spec": {"holderIdentity": holder}}, content_type="application/merge-patch+json"
             )
         await events.take(1)
 

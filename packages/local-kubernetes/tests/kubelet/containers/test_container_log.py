@@ -5,11 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from local_kubernetes.kubelet.containers.container_log import (
-    MAX_LINE_BYTES,
-    ContainerLog,
-    LogQuery,
-)
+from local_kubernetes.kubelet.containers.container_log import MAX_LINE_BYTES, ContainerLog, LogQuery
 
 START = datetime(2026, 1, 2, 3, 4, 5, 600_000, tzinfo=UTC)
 

@@ -178,12 +178,7 @@ async def test_missing_reference_is_a_configuration_error_until_it_exists(node: 
 
     node.create_config_map("later", b="here")
     await wait_until(lambda: node.state()["waiting"]["message"] == "couldn't find key a in ConfigMap default/later")
-    node.store.update(
-        CONFIG_MAPS,
-        "default",
-        "later",
-        lambda it: it | {"data": {"a": "yes"}},
-    )
+    node.store.update(CONFIG_MAPS, "default", "later", lambda it: it | {"data": {"a": "yes"}})
 
     await node.wait_for_end()
     assert await node.output() == "yes\n"
@@ -277,11 +272,7 @@ async def test_failing_container_is_restarted_with_backoff(node: RunningNode) ->
 
 
 @pytest.mark.parametrize(
-    "mount",
-    [
-        {"name": "s", "mountPath": "/s", "subPath": "../../../escape"},
-        {"name": "unknown", "mountPath": "/s"},
-    ],
+    "mount", [{"name": "s", "mountPath": "/s", "subPath": "../../../escape"}, {"name": "unknown", "mountPath": "/s"}]
 )
 async def test_mount_of_an_unknown_volume_is_a_configuration_error(node: RunningNode, mount: dict[str, str]) -> None:
     node.create(build_pod(build_shell("true", volumeMounts=[mount]), volumes=[{"name": "s", "emptyDir": {}}]))

@@ -68,9 +68,7 @@ async def test_out_of_memory_container_is_restarted_by_its_restart_policy(node: 
     script = f'test -e /s/x && exit 0; touch /s/x; exec {sys.executable} -c "{{}}"'
     hold = "import time; held = b'x' * (128 << 20); time.sleep(600)"
     it = build_shell(
-        script.format(hold),
-        volumeMounts=[{"name": "s", "mountPath": "/s"}],
-        resources={"limits": {"memory": "64Mi"}},
+        script.format(hold), volumeMounts=[{"name": "s", "mountPath": "/s"}], resources={"limits": {"memory": "64Mi"}}
     )
     node.create(build_pod(it, restartPolicy="OnFailure", volumes=[{"name": "s", "emptyDir": {}}]))
 

@@ -4,13 +4,7 @@ import pytest
 
 from local_kubernetes.kubelet.node.pod_status import Eviction, build_pod_status, compute_pod_phase
 from local_kubernetes.kubelet.node.restarts import ContainerRestartPolicy
-from local_kubernetes.kubelet.node.states import (
-    ContainerRecord,
-    Running,
-    State,
-    Terminated,
-    Waiting,
-)
+from local_kubernetes.kubelet.node.states import ContainerRecord, Running, State, Terminated, Waiting
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 WAITS = Waiting("ContainerCreating")
