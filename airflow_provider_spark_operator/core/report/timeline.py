@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
 from itertools import takewhile
+from typing import Final
 
 from ..dialects.dialect import dialect_of
 from ..dialects.progress import ExecutorState, Progress, StateEntry
@@ -22,6 +23,11 @@ from .pod_spans import PodSpan, count_over_time, list_executor_spans
 from .resources import Resources, estimate_requests
 from .summary import ApplicationSummary, summarize
 from .waits import Wait, list_waits
+
+# States that an application enters when it loses executors.
+_REDUCED: Final = frozenset(
+    {ApplicationState.RUNNING_WITH_PARTIAL_CAPACITY, ApplicationState.RUNNING_WITH_BELOW_THRESHOLD_EXECUTORS}
+)
 
 
 class MarkKind(StrEnum):
@@ -188,23 +194,33 @@ def _find_driver_start(drivers: Iterable[KubernetesObject]) -> datetime | None:
 def _close(
     spans: Iterable[PodSpan], attempts: Sequence[Attempt], absences: Mapping[str, Absence]
 ) -> tuple[PodSpan, ...]:
-    """Return the executors, each of which ends at the latest with the driver of its attempt.
-
-    An executor that was deleted before ends when it was last seen.
-    """
+    """Return the executors, each of which ends at the latest with the driver of its attempt."""
+    losses = [
+        state.begin
+        for attempt in attempts
+        for state in attempt.states
+        if state.apache_state in _REDUCED and state.begin is not None
+    ]
     ends = sorted(attempt.end for attempt in attempts if attempt.is_over and attempt.end)
     closed = []
     for span in spans:
         absence = absences.get(span.uid)
         end = next((end for end in ends if span.begin and end >= span.begin), None)
         if absence is not None and span.end is None and (end is None or end > absence.missed):
-            closed.append(replace(span, state=ExecutorState.UNKNOWN, end=max(absence.seen, span.begin or absence.seen)))
+            deleted = _estimate_deletion(absence, losses)
+            closed.append(replace(span, state=ExecutorState.UNKNOWN, end=max(deleted, span.begin or deleted)))
         elif end is not None and span.end is None:
             state = span.state if span.state is ExecutorState.FAILED else ExecutorState.ENDED
             closed.append(replace(span, state=state, end=end))
         else:
             closed.append(span)
     return tuple(closed)
+
+
+def _estimate_deletion(absence: Absence, losses: Iterable[datetime]) -> datetime:
+    """Return when the application lost executors while the pod disappeared, or else the middle of this time."""
+    middle = absence.seen + (absence.missed - absence.seen) / 2
+    return next((loss for loss in losses if absence.seen <= loss <= absence.missed), middle)
 
 
 def _list_marks(

@@ -63,13 +63,21 @@ def test_timeline_of_kept_pods_equals_that_of_the_pods() -> None:
 @pytest.mark.parametrize(
     ("states", "missed", "state", "end"),
     [
-        (RUNNING, 80, ExecutorState.UNKNOWN, 40),
-        (SUCCEEDED, 80, ExecutorState.UNKNOWN, 40),
+        (RUNNING, 80, ExecutorState.UNKNOWN, 60),
+        (SUCCEEDED, 80, ExecutorState.UNKNOWN, 60),
         (SUCCEEDED, 102, ExecutorState.ENDED, 100),
+        ((*RUNNING, ("RunningWithBelowThresholdExecutors", 75)), 80, ExecutorState.UNKNOWN, 75),
+        ((*RUNNING, ("RunningWithPartialCapacity", 85)), 80, ExecutorState.UNKNOWN, 60),
     ],
-    ids=["the application runs", "deleted before the end", "deleted with the end"],
+    ids=[
+        "the application runs",
+        "deleted before the end",
+        "deleted with the end",
+        "the application lost executors",
+        "the application lost others",
+    ],
 )
-def test_deleted_executor_ends_when_last_seen_unless_its_driver_ended_then(
+def test_deleted_executor_ends_between_two_lists_or_with_the_state_that_shows_it(
     states: tuple[tuple[str, float], ...], missed: float, state: ExecutorState, end: float
 ) -> None:
     pods = add(ObservedPods(), at(40), build_spark_pod("pi-exec-1"), build_spark_pod("pi-exec-2", started=None))
@@ -84,9 +92,9 @@ def test_deleted_executor_ends_when_last_seen_unless_its_driver_ended_then(
 
 def test_deleted_executor_that_started_after_it_was_seen_has_no_negative_duration() -> None:
     """The clocks of nodes differ."""
-    pods = add(add(ObservedPods(), at(40), build_spark_pod("pi-exec-1", started=45)), at(60))
+    pods = add(add(ObservedPods(), at(40), build_spark_pod("pi-exec-1", started=55)), at(60))
     timeline = build_timeline(build_application(*RUNNING), at(300), all_pods=pods.unpack(), absences=pods.absences)
-    assert timeline.executors[0].end == timeline.executors[0].begin == at(45)
+    assert timeline.executors[0].end == timeline.executors[0].begin == at(55)
 
 
 def test_pods_that_were_read_alone_delete_no_others() -> None:
@@ -122,7 +130,7 @@ def test_executor_that_has_the_name_of_a_deleted_one_runs() -> None:
     pods = add(add(ObservedPods(), at(40), first), at(60), second)
     timeline = build_timeline(build_application(*RUNNING), at(300), all_pods=pods.unpack(), absences=pods.absences)
     assert [(span.state, span.begin, span.end) for span in timeline.executors] == [
-        (ExecutorState.UNKNOWN, at(10), at(40)),
+        (ExecutorState.UNKNOWN, at(10), at(50)),
         (ExecutorState.RUNNING, at(50), None),
     ]
 
