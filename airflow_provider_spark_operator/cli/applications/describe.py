@@ -19,6 +19,7 @@ from ...core.report.timeline_rows import number_missing
 from ...core.verdict.verdict import FailureKind, Outcome, Verdict
 from ...follow.ending.evidence import Evidence
 from ...kube.client import KubeClient
+from ...kube.errors import NotFound
 from ..base.errors import ExitCode, report_failures
 from ..base.program_name import format_command
 from ..base.styles import style_level, style_state
@@ -34,6 +35,7 @@ from ..views.application_columns import (
     format_optional,
     style_cell,
 )
+from ..views.connect_servers import describe_connect_server
 from ..views.description import Description, build_document, read_description
 from ..views.event_rows import TITLES, build_event_row, style_type
 from .named_applications import run_with_application
@@ -69,7 +71,12 @@ def run(
 
 
 async def _describe(client: KubeClient, name: str, output: ReportFormat) -> ExitCode:
-    description = await read_description(client, name)
+    try:
+        description = await read_description(client, name)
+    except NotFound:
+        if await describe_connect_server(client, name):
+            return ExitCode.SUCCESS
+        raise
     if output is ReportFormat.JSON:
         print(format_value(build_document(description), output), end="")
     else:

@@ -21,6 +21,7 @@ from ..options.options import TABLE, AllNamespaces, Output, Selector
 from ..options.state_words import complete_states, require_states
 from ..output.resource_list import ResourceList
 from ..views.application_columns import ApplicationFilter, ApplicationTable, Query
+from ..views.connect_servers import print_connect_servers
 from ..views.pod_census import PodCensus
 from .list_watch import watch_applications
 from .named_applications import describe_absence, list_applications
@@ -138,7 +139,8 @@ async def _list(client: KubeClient, query: Query, order: Order) -> ExitCode:
     census = PodCensus(client, query.namespace)
     table = ApplicationTable(census, query.namespace, is_wide=query.output == _WIDE)
     printer = None if query.output in (TABLE, _WIDE) else ResourceList(query.output)
-    for kind in await list_served_kinds(client):
+    kinds = await list_served_kinds(client)
+    for kind in kinds:
         pages, kept = client.list_pages(kind, query.namespace, label_selector=query.selector), list[JsonObject]()
         try:
             async with aclosing(pages) as stream:
@@ -154,6 +156,8 @@ async def _list(client: KubeClient, query: Query, order: Order) -> ExitCode:
             refusals.append(error)
     if printer is not None:
         printer.finish()
+    elif not str(query.criteria):
+        count += await print_connect_servers(client, kinds, query.namespace, query.selector)
     if not count and not refusals and query.output in (TABLE, _WIDE, _NAME):
         print_note(await _explain_absence(client, query, refusals))
     refusals += census.refusals
