@@ -221,7 +221,7 @@ site: ## Build the documentation site in .site
 publish-site: site check-tag ## Publish the documentation of the release TAG on the branch pages (needs git and gh)
 	@git config user.name "release workflow" && git config user.email "noreply@github.com" && gh auth setup-git
 	@git fetch --quiet origin pages:pages || echo "make $@: the branch pages does not exist yet"
-	@NO_MKDOCS_2_WARNING=1 RELEASE=$(version) .site-venv/bin/mike -q deploy --branch pages --update-aliases \
+	@PATH=$(CURDIR)/.site-venv/bin:$$PATH NO_MKDOCS_2_WARNING=1 RELEASE=$(version) mike -q deploy --branch pages -u \
 	  $$(cut -d . -f 1,2 <<<"$(version)") $$(case $(version) in *rc*) ;; *) echo latest;; esac)
 	@git push origin pages
 
