@@ -18,6 +18,7 @@ _SHORTEST_SECONDS: Final = 1.0
 _CORE_HOURS: Final = "core-hours"
 # The members of `missing` in a record whose pods are not part of the core-hours.
 _UNCOUNTED: Final = ("pods", "executors", "totals.requested.driver", "totals.requested.executor")
+_UNKNOWN_CURRENCY: Final = "units of the prices"
 _UNPRICED: Final = ("totals.cost.driver", "totals.cost.executor")
 
 
@@ -56,12 +57,14 @@ class BudgetUse:
         limit: What may be used.
         unit: The unit of both: core-hours or a currency.
         excluded: Why a part of the use is not known. Empty if all of it is known.
+        is_unpriced: Whether pods have no price, so that the limit may never be reached.
     """
 
     used: float
     limit: float
     unit: str
     excluded: tuple[str, ...] = ()
+    is_unpriced: bool = False
 
     @property
     def share(self) -> float:
@@ -112,7 +115,7 @@ class BudgetWatch:
         warnings = []
         for use in uses:
             reached = max((share for share in (WARNING_SHARE, 1.0) if use.share >= share), default=0.0)
-            if reached > self._warned.get(use.unit, 0.0):
+            if reached > self._warned.get(use.unit, 0.0) or (use.is_unpriced and use.unit not in self._warned):
                 self._warned[use.unit] = reached
                 warnings.append(str(use))
         worst = max(uses, key=lambda use: use.share, default=None)
@@ -141,12 +144,11 @@ def _measure(record: KubernetesObject, budget: Budget) -> Iterator[BudgetUse]:
         roles = pods.get_object(totals.get("requested")).values()
         used = sum(pods.get_number(pods.get_object(role).get("coreHours")) or 0 for role in roles)
         yield BudgetUse(used, budget.max_core_hours, _CORE_HOURS, _list_excluded(record, _UNCOUNTED))
-    cost = pods.get_object(totals.get("cost"))
-    if budget.max_cost is not None and cost:
+    cost, is_unpriced = pods.get_object(totals.get("cost")), bool(_list_excluded(record, _UNPRICED))
+    if budget.max_cost is not None and (cost or is_unpriced):
+        used, unit = pods.get_number(cost.get("amount")) or 0, pods.get_text(cost.get("currency")) or _UNKNOWN_CURRENCY
         excluded = _list_excluded(record, (*_UNCOUNTED, *_UNPRICED))
-        yield BudgetUse(
-            pods.get_number(cost.get("amount")) or 0, budget.max_cost, pods.get_text(cost.get("currency")), excluded
-        )
+        yield BudgetUse(used, budget.max_cost, unit, excluded, is_unpriced)
 
 
 def _list_excluded(record: KubernetesObject, names: tuple[str, ...]) -> tuple[str, ...]:

@@ -62,6 +62,18 @@ def test_what_is_not_known_is_named() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("cost", "used"), [(0.5, "0.5 of at most 2 EUR"), (None, "0 of at most 2 units of the prices")]
+)
+def test_pods_without_a_price_warn_once_below_the_warning_share(cost: float | None, used: str) -> None:
+    watch = BudgetWatch(Budget(max_cost=2.0, ends_application=True))
+    record = build_record(8, cost, missing=[{"what": "totals.cost.driver", "why": "no price matches 1 of 1 pods"}])
+    found = [watch.check(record) for _ in range(2)]
+    warning = f"{used} (not included: totals.cost.driver: no price matches 1 of 1 pods)"
+    assert [finding.warnings for finding in found] == [(warning,), ()]
+    assert found[0].exceeded is None
+
+
 @pytest.mark.parametrize("record", [None, {}, {"totals": {"requested": {"driver": {"coreHours": "9"}}}}])
 def test_record_without_figures_uses_nothing(record: Any) -> None:
     finding = BudgetWatch(Budget(1, 1, ends_application=True)).check(record)
