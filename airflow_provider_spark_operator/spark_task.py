@@ -83,7 +83,7 @@ class Report:
         """
         path = Path(os.environ.get(MESSAGE_VARIABLE, MESSAGE_FILE))
         with self._lock:
-            if not path.exists():  # outside Kubernetes
+            if MESSAGE_VARIABLE not in os.environ and not path.exists():  # outside Kubernetes
                 return
             self._others.update(others)
             text = first = json.dumps(self._others)

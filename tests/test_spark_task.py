@@ -18,9 +18,7 @@ def run_job(tmp_path: Path, program: str, *, has_message_file: bool = True) -> t
     """Run a job with nothing but the module. Return the lines that it prints, and its termination message."""
     (tmp_path / "spark_task.py").write_text(Path(spark_task.__file__).read_text())
     message = tmp_path / "message"
-    if has_message_file:
-        message.touch()
-    environment = {**os.environ, spark_task.MESSAGE_VARIABLE: str(message)}
+    environment = {**os.environ, **({spark_task.MESSAGE_VARIABLE: str(message)} if has_message_file else {})}
     source = f"from spark_task import report\n{program}"
     done = subprocess.run(
         [sys.executable, "-S", "-c", source], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=60
