@@ -101,6 +101,13 @@ class SparkBudgetExceeded(SparkApplicationError):
     """
 
 
+class SparkStreamStalled(SparkApplicationError):
+    """The streaming queries of the application made no progress for too long, and the task ended it.
+
+    A retry starts it again, and it continues after the last committed batch. See `Streaming`.
+    """
+
+
 class SparkCheckFailed(SparkApplicationError):
     """The program succeeded, but reported that a check of its result failed. See `on_failed_check`.
 

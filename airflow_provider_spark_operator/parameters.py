@@ -6,8 +6,9 @@ from .core.parameters.parameter_types import (
     RestartPolicy,
     Scheduler,
     Secret,
+    Streaming,
     Timeouts,
     Volume,
 )
 
-__all__ = ["ConfigMap", "DynamicAllocation", "RestartPolicy", "Scheduler", "Secret", "Timeouts", "Volume"]
+__all__ = ["ConfigMap", "DynamicAllocation", "RestartPolicy", "Scheduler", "Secret", "Streaming", "Timeouts", "Volume"]

@@ -23,7 +23,11 @@ MESSAGE_VARIABLE = "SPARK_TASK_MESSAGE_FILE"
 MESSAGE_FILE = "/dev/termination-log"
 MESSAGE_BYTES = 4096
 MAX_NAMES = 50
+STOP_VARIABLE = "SPARK_TASK_STOP_FILE"
+STOP_FILE = "/opt/spark-task/stop"
 _MAX_LINES = 1000
+_POLL_SECONDS = 5
+_QUERY_SECONDS = 30.0
 _PROGRESS_SECONDS = 5.0
 _FRAME = 120  # bytes of the members and signs around the entries
 _LONGEST_NAME = 64
@@ -74,6 +78,45 @@ class Report:
                 self._printed = time.monotonic()
                 self._print({"progress": self._progress})
                 self.save()
+
+    def stop_requested(self) -> bool:
+        """Return whether `spark-operator stop`, or a task that starts a new version, asks the job to end."""
+        try:
+            return bool(Path(os.environ.get(STOP_VARIABLE, STOP_FILE)).read_text().strip())
+        except OSError:  # outside Kubernetes, or without the volume
+            return False
+
+    def run(self, *queries: Any) -> None:
+        """Wait until a streaming query ends or a stop is requested, then stop all queries. Report their progress.
+
+        Args:
+            *queries: The queries, as `start()` and `toTable()` return them.
+
+        Raises:
+            StreamingQueryException: A query has failed.
+        """
+        seen: dict[str, dict[str, Any]] = {}
+        while all(query.isActive for query in queries) and not self.stop_requested():
+            for query in queries:
+                self._report_query(query, seen)
+            queries[0].awaitTermination(_POLL_SECONDS)
+        for query in queries:
+            query.stop()
+        for query in queries:
+            query.awaitTermination()
+
+    def _report_query(self, query: Any, seen: dict[str, dict[str, Any]]) -> None:
+        """Report a query that has completed a batch or waits for data, but not one that works on a batch."""
+        name, progress = str(query.name or query.id)[:_LONGEST_NAME], query.lastProgress
+        batch = progress["batchId"] if progress else None
+        before = seen.get(name, {"batch": None, "first": batch, "printed": float("-inf")})
+        is_due = time.monotonic() >= before["printed"] + _QUERY_SECONDS or before["batch"] is None
+        first = batch if before["first"] is None else before["first"]
+        if is_due and (batch != before["batch"] or not query.status["isTriggerActive"]):
+            seen[name] = {"batch": batch, "first": first, "printed": time.monotonic()}
+            rows = progress["numInputRows"] if progress else None
+            now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+            self._print({"queries": {name: {"batch": batch, "first": first, "rows": rows, "time": now}}})
 
     def save(self, **others: object) -> None:
         """Write the report into the termination message, as far as it fits.

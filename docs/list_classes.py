@@ -49,7 +49,16 @@ CHAPTERS: Final[Sequence[tuple[str, Sequence[tuple[str, Sequence[str]]]]]] = (
         (
             (
                 "parameters",
-                ("Secret", "ConfigMap", "Volume", "DynamicAllocation", "Timeouts", "RestartPolicy", "Scheduler"),
+                (
+                    "Secret",
+                    "ConfigMap",
+                    "Volume",
+                    "DynamicAllocation",
+                    "Timeouts",
+                    "RestartPolicy",
+                    "Scheduler",
+                    "Streaming",
+                ),
             ),
         ),
     ),
@@ -69,6 +78,7 @@ CHAPTERS: Final[Sequence[tuple[str, Sequence[tuple[str, Sequence[str]]]]]] = (
                     "SparkSchedulingFailed",
                     "SparkBudgetExceeded",
                     "SparkCheckFailed",
+                    "SparkStreamStalled",
                     "SparkApplicationDeleted",
                     "SparkApplicationDeletedByUser",
                     "SparkClusterDeleted",

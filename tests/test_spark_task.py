@@ -24,8 +24,7 @@ def run_job(tmp_path: Path, program: str, *, has_message_file: bool = True) -> t
         [sys.executable, "-S", "-c", source], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=60
     )
     assert (done.returncode, done.stderr) == (0, "")
-    assert message.exists() is has_message_file
-    return done.stdout.splitlines(), message.read_text() if has_message_file else ""
+    return done.stdout.splitlines(), message.read_text() if message.exists() else ""
 
 
 def read_lines(lines: list[str]) -> JobReport:
@@ -100,3 +99,54 @@ def test_message_that_cannot_be_written_does_not_fail_the_job(tmp_path: Path) ->
         0,
         f"could not write the report of the job to {tmp_path}",
     )
+
+
+QUERY = """
+import os, sys
+import spark_task
+spark_task._QUERY_SECONDS = 0.0
+
+class Query:
+    name, id, status = "clicks", "1", {"isTriggerActive": False}
+    isActive, lastProgress, waits = True, None, 0
+    def awaitTermination(self, seconds=None):
+        if seconds is None:
+            if self.fails: raise ValueError("the query has failed")
+            return
+        self.waits += 1
+        self.lastProgress = {"batchId": self.waits + 6, "numInputRows": 2}
+        if self.waits == 3:
+            self.end()
+    def stop(self): print("stopped")
+
+class Stopped(Query):
+    fails = False
+    def end(self): open(os.environ["SPARK_TASK_STOP_FILE"], "w").write("now")
+
+class Failed(Query):
+    fails = True
+    def end(self): self.isActive = False
+"""
+
+
+def test_queries_are_reported_and_stopped_on_request(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(spark_task.STOP_VARIABLE, str(tmp_path / "stop"))
+    lines, _ = run_job(tmp_path, f"{QUERY}\nassert not report.stop_requested()\nreport.run(Stopped())")
+    assert lines[-1] == "stopped"
+    batches = [found.queries["clicks"] for line in lines[:-1] if (found := parse_line(line))]
+    assert [(query.get("batch"), query.get("first")) for query in batches] == [(None, None), (7, 7), (8, 7)]
+
+
+def test_failure_of_a_query_fails_the_job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(spark_task.STOP_VARIABLE, str(tmp_path / "stop"))
+    program = f"{QUERY}\ntry: report.run(Failed())\nexcept ValueError as error: print(error)"
+    lines, _ = run_job(tmp_path, program)
+    assert lines[-2:] == ["stopped", "the query has failed"]
+
+
+def test_query_that_works_on_a_batch_reports_nothing_new(tmp_path: Path) -> None:
+    program = f"{QUERY}\nquery, seen = Stopped(), {{}}\nreport._report_query(query, seen)\n"
+    program += "query.lastProgress, query.status = {'batchId': 3, 'numInputRows': 1}, {'isTriggerActive': True}\n"
+    program += "for _ in range(3): report._report_query(query, seen)"
+    lines, _ = run_job(tmp_path, program)
+    assert len(lines) == 2

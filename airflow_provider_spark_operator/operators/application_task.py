@@ -8,7 +8,8 @@ from airflow.sdk import Context
 from airflow.triggers.base import BaseTrigger
 
 from ..airflow_compat import AirflowFailException, RetryPolicy
-from ..core.parameters.arguments import OnBudgetExceeded
+from ..core.parameters.arguments import OnBudgetExceeded, OnFailedCheck, WaitFor
+from ..core.parameters.parameter_types import Streaming, read_seconds
 from ..links.target import LinkTarget
 
 
@@ -74,6 +75,24 @@ class ApplicationTask(ResourceTask, Protocol):
     max_cost: float | None
     on_budget_exceeded: str
     on_failed_check: str
+    streaming: Streaming | None
+
+
+def build_streaming(task: ApplicationTask, *, replaces: bool) -> dict[str, Any] | None:
+    """Return what a task expects of its streaming queries as plain values, for its trigger. None if it has none.
+
+    Args:
+        task: The task.
+        replaces: Whether the application replaces an earlier version.
+    """
+    if task.streaming is None:
+        return None
+    return {
+        "ends_at_progress": task.streaming.wait_for == WaitFor.PROGRESS,
+        "stalled_seconds": read_seconds(task.streaming.stalled_after),
+        "ends_stalled": task.streaming.on_stall == OnFailedCheck.FAIL,
+        "continues": replaces,
+    }
 
 
 def build_budget(task: ApplicationTask) -> dict[str, Any] | None:

@@ -1,8 +1,10 @@
 """The inexpensive checks of an operator's arguments at DAG parse time, and the exceptions for invalid resources."""
 
+import math
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from datetime import timedelta
 from typing import Any
 
 from airflow.sdk import XComArg
@@ -10,7 +12,8 @@ from airflow.sdk import XComArg
 from ..core.compose.document import is_model
 from ..core.kubernetes.names import DEFAULT_API_VERSION
 from ..core.kubernetes.problems import InvalidResource, Problem
-from ..core.parameters.arguments import advise_suffix
+from ..core.parameters.arguments import OnFailedCheck, WaitFor, advise_suffix, check_choice
+from ..core.parameters.parameter_types import Streaming
 from ..core.parameters.parameters import Parameters
 from ..core.parameters.pending import PENDING, is_template
 
@@ -107,6 +110,42 @@ def _replace_pending(value: Any) -> Any:
     if isinstance(value, (dict, Mapping)):
         return {key: _replace_pending(entry) for key, entry in value.items()}
     return PENDING if isinstance(value, XComArg) else value
+
+
+def convert_streaming(value: object) -> Streaming | None:
+    """Return the settings of streaming queries; None if the application has none.
+
+    Raises:
+        TypeError: The value has another type.
+        ValueError: A setting is not valid.
+    """
+    if value is None or isinstance(value, bool):
+        return Streaming() if value else None
+    if not isinstance(value, Streaming):
+        raise TypeError(f"streaming must be True, False or a Streaming, not {value!r}")
+    check_choice("streaming.wait_for", value.wait_for, WaitFor)
+    check_choice("streaming.on_stall", value.on_stall, OnFailedCheck)
+    for name in ("stalled_after", "stop_timeout"):
+        seconds = getattr(value, name)
+        seconds = seconds.total_seconds() if isinstance(seconds, timedelta) else seconds
+        if isinstance(seconds, bool) or not isinstance(seconds, (int, float)) or not 0 < seconds < math.inf:
+            raise ValueError(f"streaming.{name} must be a number of seconds greater than 0 or a timedelta")
+    return value
+
+
+def check_streaming(streaming: Streaming | None, *, waits_on_worker: bool, is_named: bool) -> None:
+    """Reject streaming queries in a task that cannot watch or replace them.
+
+    Raises:
+        ValueError: Another parameter of the task contradicts them.
+    """
+    if streaming is not None and not waits_on_worker:
+        raise ValueError("streaming: needs a worker that waits. Remove start_from_trigger and wait_for_completion")
+    if streaming is not None and not is_named:
+        raise ValueError(
+            "streaming: needs a name, because each DAG run would otherwise start another application next to the "
+            "running one, with the same checkpoint. Set name"
+        )
 
 
 @contextmanager

@@ -19,6 +19,7 @@ _OUTCOMES: Final[Mapping[EventKind, str]] = {
     EventKind.DELETED: "deleted",
     EventKind.TIMED_OUT: "timed_out",
     EventKind.OVER_BUDGET: "budget",
+    EventKind.STALLED: "stalled",
 }
 
 

@@ -24,7 +24,12 @@ _ACKNOWLEDGEMENT_SECONDS = 60.0
 
 
 def submit(
-    loop: LoopThread, task_try: TaskTry, document: JsonObject, if_exists: str, noun: str = "application"
+    loop: LoopThread,
+    task_try: TaskTry,
+    document: JsonObject,
+    if_exists: str,
+    noun: str = "application",
+    stop_seconds: float | None = None,
 ) -> Submission:
     """Create the application, or adopt the application of an earlier try.
 
@@ -34,6 +39,7 @@ def submit(
         document: The application.
         if_exists: What to do with an application of the same name: a value of `core.parameters.arguments.IfExists`.
         noun: What the resource is, for messages.
+        stop_seconds: See `follow.submission.submit.submit`.
 
     Raises:
         InvalidResource: The document is not valid.
@@ -43,7 +49,12 @@ def submit(
     async def send() -> Submission:
         async with await task_try.open_client() as client:
             return await submit_document(
-                client, document, task_try.namespace, task_try.stamp, if_exists=IfExists(if_exists)
+                client,
+                document,
+                task_try.namespace,
+                task_try.stamp,
+                if_exists=IfExists(if_exists),
+                stop_seconds=stop_seconds,
             )
 
     task_try.may_run = True

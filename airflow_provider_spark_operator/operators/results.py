@@ -17,7 +17,13 @@ from ..core.parameters.parameters import Parameters
 from ..core.report.figures import RunFigures, read_figures
 from ..core.states import reasons
 from ..core.verdict.verdict import FailureKind
-from ..exceptions import SparkApplicationError, build_budget_failure, build_deletion, build_failure
+from ..exceptions import (
+    SparkApplicationError,
+    SparkStreamStalled,
+    build_budget_failure,
+    build_deletion,
+    build_failure,
+)
 from ..follow.access.reference import ApplicationReference, resource_of
 from ..follow.ending.end import find_final_progress
 from ..follow.submission.submit import Submission
@@ -47,6 +53,10 @@ def build_error(
         return build_deletion(event.sentence, policy=policy)
     if event.kind is EventKind.OVER_BUDGET:
         return build_budget_failure(event.sentence, reasons.BUDGET_EXCEEDED, policy=policy)
+    if event.kind is EventKind.STALLED:
+        return SparkStreamStalled(event.sentence, reason=reasons.STREAM_STALLED)
+    if event.kind is EventKind.REACHED:
+        return None
     if event.kind is EventKind.REFUSED:
         return AirflowFailException(mask_secrets(event.sentence))
     if event.kind is not EventKind.ENDED:

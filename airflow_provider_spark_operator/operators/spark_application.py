@@ -42,6 +42,7 @@ from ..core.parameters.parameter_types import (
     RestartPolicy,
     Scheduler,
     Secret,
+    Streaming,
     Timeouts,
     Volume,
     convert_to_plain,
@@ -65,6 +66,7 @@ __all__ = ["SparkApplicationOperator"]
 _CONVERTERS = {
     **dict.fromkeys(("py_file", *select_names(Form.FILE)), checks.convert_path),
     **dict.fromkeys(select_names(Form.GROUP, Form.GROUPS), convert_to_plain),
+    "streaming": checks.convert_streaming,
 }
 _DEFERRABLE = conf.getboolean("operators", "default_deferrable", fallback=False)
 _INJECT_PARENT = conf.getboolean("openlineage", "spark_inject_parent_job_info", fallback=False)
@@ -226,6 +228,9 @@ class SparkApplicationOperator(BaseOperator):
             `SparkBudgetExceeded`, without a retry.
         on_failed_check: What to do if the program succeeds, but has reported with `report.check` that a check failed.
             "fail" (the default): the task fails with `SparkCheckFailed`. "warn": the task logs a warning and succeeds.
+        streaming: True or a `Streaming` if the application runs streaming queries, which are not expected to end. The
+            task warns of stalled queries. If another run of the task has left an application with the same name
+            running, the task asks it to stop, and replaces it. By default, the application is expected to end.
         retry_policy: Policy that decides after a failure whether the task is retried, for example `SparkRetryPolicy()`.
             If None, `retries` alone decides.
         **kwargs: Arguments that Airflow accepts for all operators, for example `task_id`, `retries` and `pool`.
@@ -323,6 +328,7 @@ class SparkApplicationOperator(BaseOperator):
     max_cost: float | None = None
     on_budget_exceeded: str = OnBudgetExceeded.WARN.value
     on_failed_check: str = OnFailedCheck.FAIL.value
+    streaming: Streaming | None = None
     restarts: str | None = None
     retry_policy: RetryPolicy | None = None
     link_target: "LinkTarget | None" = None
@@ -401,6 +407,7 @@ class SparkApplicationOperator(BaseOperator):
         max_cost: float | None = None,
         on_budget_exceeded: str = OnBudgetExceeded.WARN.value,
         on_failed_check: str = OnFailedCheck.FAIL.value,
+        streaming: Streaming | bool | None = None,
         retry_policy: RetryPolicy | None = None,
         **kwargs: Any,
     ) -> None:
@@ -444,6 +451,11 @@ class SparkApplicationOperator(BaseOperator):
 
             check_dialect(api_version, self.application, known)
         self.start_from_trigger = start_from_trigger and STARTS_IN_TRIGGERER
+        checks.check_streaming(
+            self.streaming,
+            waits_on_worker=wait_for_completion and not start_from_trigger,
+            is_named=name is not None or application is not None,
+        )
         if start_from_trigger:
             self._prepare_start()
         checks.check_unless_template(name, partial(find_name_problem, identity=APPLICATION_IDENTITY))

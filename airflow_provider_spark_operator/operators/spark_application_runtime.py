@@ -19,6 +19,7 @@ from ..core.dialects.dialect import dialect_of
 from ..core.kubernetes.json_object import JsonObject
 from ..core.kubernetes.problems import InvalidResource
 from ..core.parameters.arguments import RESTARTS_BY_CLUSTER, OnFailedCheck
+from ..core.parameters.parameter_types import read_seconds
 from ..core.parameters.parameters import Parameters
 from ..core.states.capacity_wait import CapacityWait
 from ..exceptions import SparkApplicationError, SparkApplicationTimedOut, SparkSchedulingFailed
@@ -39,7 +40,7 @@ from ..triggers.lifecycle import DEFERRAL_SLACK
 from ..triggers.run_record import require_prices
 from ..triggers.spark_application import SparkApplicationTrigger
 from . import lost_failure, requests, results, run_record, tries
-from .application_task import ApplicationTask, build_budget
+from .application_task import ApplicationTask, build_budget, build_streaming
 from .kill import TRIGGER_FAILED, TaskTry, begin_try, cancel_timed_out, give_up, is_deferral_of_earlier_try
 from .metrics import emit_metrics
 from .retries import is_retried
@@ -264,6 +265,7 @@ class ApplicationRun:
             download_from=task.download_from,
             generated=program.render_files(stamp) if program else (),
             stamp=stamp,
+            streams=task.streaming is not None,
         )
         document = compose_in_airflow(composition)
         dialect = dialect_of(document.get("apiVersion"))
@@ -283,7 +285,9 @@ class ApplicationRun:
         return dialect.write_properties(document, lineage)
 
     def _submit(self, loop: LoopThread, task_try: TaskTry, document: JsonObject) -> Submission:
-        submission = requests.submit(loop, task_try, document, self._task.if_exists)
+        streaming, if_exists = self._task.streaming, self._task.if_exists
+        limit = read_seconds(streaming.stop_timeout) if streaming else None
+        submission = requests.submit(loop, task_try, document, if_exists, stop_seconds=limit)
         if task_try.stop_requested:  # the signal arrived before there was an application to delete
             task_try.stop()
         reference = submission.reference
@@ -326,12 +330,15 @@ class ApplicationRun:
             budget=build_budget(self._task),
             metrics=bool(self._task.spark_metrics),
             capacity_wait=asdict(capacity_wait) if capacity_wait else None,
+            streaming=build_streaming(self._task, replaces=submission.replaces),
         )
 
     def _conclude(self, task_try: TaskTry, event: ApplicationEvent) -> Any:
         """Push the XComs of the end and return the result of the task, or raise its failure."""
         task = self._task
         event = results.accept_failed_checks(event) if task.on_failed_check == OnFailedCheck.WARN else event
+        if event.kind is EventKind.REPLACED and task.streaming is not None:  # by a new version
+            event = replace(event, kind=EventKind.REACHED)
         document = self._read_known_document()
         task.link_target = results.build_link_target_from_event(
             event, document, self._parameters, task.kubernetes_conn_id
@@ -352,12 +359,12 @@ class ApplicationRun:
         if error is None:
             results.record_on_assets(self._context, task.outlets, event)
             logger.info("%s", event.sentence)
-        if event.kind is EventKind.ENDED:
+        if event.kind in (EventKind.ENDED, EventKind.REACHED):
             with LoopThread() as loop:
                 requests.acknowledge(loop, task_try, results.reference_of(event))
         if error is not None:
             raise error
-        if self._program is None:
+        if self._program is None or event.kind is EventKind.REACHED:
             return event.name
         subject = f"SparkApplication {event.namespace}/{event.name}"
         return self._program.read_result(subject, event.driver_message, task_try.stamp)

@@ -19,12 +19,15 @@ class EventKind(StrEnum):
 
     Attributes:
         ENDED: `"ended"`. The application has ended, and `outcome` is the result. Or the SparkCluster has failed.
-        REACHED: `"reached"`. The application has one of the expected states. Or the SparkCluster is ready.
+        REACHED: `"reached"`. The application has one of the expected states, or its query has made progress. Or the
+            SparkCluster is ready.
         DELETED: `"deleted"`. The resource was deleted.
         REPLACED: `"replaced"`. Another run of the task replaced the application. Its outcome is unknown.
         TIMED_OUT: `"timed-out"`. A limit of the wait, `deadline` or `ready_seconds`, has passed. The resource may still
             exist.
         OVER_BUDGET: `"over-budget"`. The application has used more than its budget, and no longer exists.
+        STALLED: `"stalled"`. The streaming queries have made no progress for too long, and the application no longer
+            exists.
         REFUSED: `"refused"`. The application or the connection is not valid. A retry cannot succeed.
         UNSUBMITTED: `"unsubmitted"`. The application could not be submitted.
         LOST: `"lost"`. The resource can no longer be watched (no permission, no connection). Its outcome is unknown.
@@ -36,6 +39,7 @@ class EventKind(StrEnum):
     REPLACED = "replaced"
     TIMED_OUT = "timed-out"
     OVER_BUDGET = "over-budget"
+    STALLED = "stalled"
     REFUSED = "refused"
     UNSUBMITTED = "unsubmitted"
     LOST = "lost"

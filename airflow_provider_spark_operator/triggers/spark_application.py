@@ -52,6 +52,8 @@ class SparkApplicationTrigger(BaseTrigger):
             the operators of this package write it. If the cluster has no room for the application, the trigger fires
             when the task must submit it again. If None, the trigger fires at once.
         expects: States that also end the wait, for example ["DriverReady"]. The event is then REACHED.
+        streaming: The expectations of the task about streaming queries, as the operators of this package write them. If
+            None, the application is expected to end.
         version: Version of the format of these arguments. Leave it out.
         **later: Arguments that a later release added. They are ignored.
     """
@@ -73,6 +75,7 @@ class SparkApplicationTrigger(BaseTrigger):
         budget: Mapping[str, Any] | None = None,
         metrics: bool = False,
         capacity_wait: Mapping[str, Any] | None = None,
+        streaming: Mapping[str, Any] | None = None,
         version: int = FORMAT_VERSION,
         expects: Sequence[str] = (),
         **later: Any,
@@ -94,6 +97,7 @@ class SparkApplicationTrigger(BaseTrigger):
         self.metrics = metrics
         self.capacity_wait = dict(capacity_wait) if capacity_wait else None
         self.expects = list(expects)
+        self.streaming = dict(streaming) if streaming else None
         self.version = version
         self._lifecycle = Lifecycle(self, later)
 
@@ -153,6 +157,7 @@ class SparkApplicationTrigger(BaseTrigger):
             metrics=self.metrics,
             capacity_wait=self.capacity_wait,
             expects=self.expects,
+            streaming=self.streaming,
         )
 
 

@@ -18,6 +18,7 @@ from ..core.dialects.dialect import read_progress
 from ..core.kubernetes.json_object import JsonObject
 from ..core.log.secret_values import SecretPlace
 from ..core.report.budget import Budget
+from ..core.report.stream_health import StreamGoal, read_goal
 from ..core.states.capacity_wait import CapacityWait
 from ..follow.access.errors import ApplicationDeleted
 from ..follow.access.outage_tolerance import retry
@@ -29,6 +30,7 @@ from ..follow.narration.obstacles import WaitState
 from ..follow.recording.budget import BudgetCheck
 from ..follow.recording.recorder import RunRecorder, discard
 from ..follow.recording.spark_sampler import SparkSampler
+from ..follow.recording.stream_check import StreamCheck
 from ..follow.submission.cancel import CancelOutcome, cancel, cancel_run, describe_outcome
 from ..follow.submission.stamp import TaskStamp, owner_of
 from ..follow.watching.shared_watch import share_hub
@@ -81,6 +83,7 @@ def build_application_watch(
     metrics: bool,
     capacity_wait: Mapping[str, Any] | None,
     expects: Sequence[str],
+    streaming: Mapping[str, Any] | None,
 ) -> "ApplicationWatch":
     """Return the wait that the stored arguments of a `SparkApplicationTrigger` describe."""
     return ApplicationWatch(
@@ -96,6 +99,7 @@ def build_application_watch(
         is_measured=metrics,
         capacity_wait=CapacityWait.from_arguments(capacity_wait) if capacity_wait else None,
         expects=expects,
+        stream_goal=read_goal(streaming) if streaming else None,
     )
 
 
@@ -139,6 +143,7 @@ class ApplicationWatch:
         is_measured: Whether the Spark UI of the driver is read while the application runs.
         capacity_wait: How long the task may wait for capacity. None if it does not wait.
         expects: The states that also end the wait.
+        stream_goal: What the task expects of streaming queries. None if the application is expected to end.
     """
 
     reference: ApplicationReference
@@ -154,6 +159,7 @@ class ApplicationWatch:
     is_measured: bool = False
     capacity_wait: CapacityWait | None = None
     expects: Sequence[str] = ()
+    stream_goal: StreamGoal | None = None
 
     @cached_property
     def recorder(self) -> RunRecorder | None:
@@ -171,6 +177,12 @@ class ApplicationWatch:
         if self.budget is None or self.recorder is None:
             return None
         return BudgetCheck(self.budget, self.recorder, partial(logger.warning, "%s has used %s", self.reference))
+
+    @cached_property
+    def _stream_check(self) -> StreamCheck | None:
+        if self.stream_goal is None:
+            return None
+        return StreamCheck(self.reference, self.stream_goal, partial(logger.warning, "%s %s", self.reference))
 
     async def run(self) -> ApplicationEvent:
         """Read the connection and wait."""
@@ -214,6 +226,7 @@ class ApplicationWatch:
                 asyncio.timeout(compute_seconds_until(self.deadline)) as limit,
                 share_hub(access, waiting_for=str(self.reference)) as hub,
                 self._budget_check.limit(limit) if self._budget_check else nullcontext(),
+                self._stream_check.limit(hub.client, limit) if self._stream_check else nullcontext(),
             ):
                 reference = await self._choose_reference(hub)
                 await self.secrets.learn(hub, reference)
@@ -262,13 +275,21 @@ class ApplicationWatch:
         except (KubeError, ConfigurationError, TimeoutError) as error:
             logger.warning("could not read %s again: %s", self.reference, describe_error(error, LAST_READ_SECONDS))
         if self._budget_check is not None and self._budget_check.exceeded is not None:
-            return await self._end_over_budget(access, narration, self._budget_check)
+            check = self._budget_check
+            sentence = f"{self.reference} exceeded its budget: it has used {check.exceeded}"
+            return await self._end_at_limit(access, narration, sentence, EventKind.OVER_BUDGET, check.budget.advice)
+        health = self._stream_check.health if self._stream_check else None
+        if health is not None and health.reached is not None:
+            return self._build_event(EventKind.REACHED, f"{self.reference} makes progress: {health.reached}")
+        if health is not None and health.stalled is not None:
+            sentence, advice = f"{self.reference} {health.stalled}", "A retry continues after the last committed batch"
+            return await self._end_at_limit(access, narration, sentence, EventKind.STALLED, advice)
         return self._build_event(EventKind.TIMED_OUT, self.timeout_sentence)
 
-    async def _end_over_budget(
-        self, access: ClusterAccess, narration: Narration, check: BudgetCheck
+    async def _end_at_limit(
+        self, access: ClusterAccess, narration: Narration, sentence: str, kind: EventKind, advice: str
     ) -> ApplicationEvent:
-        sentence = f"{self.reference} exceeded its budget: it has used {check.exceeded}"
+        """Delete the application, unless it has ended meanwhile, and return an event of the given kind."""
 
         async def attempt() -> Conclusion | CancelOutcome:
             async with share_hub(access, waiting_for=str(self.reference)) as hub:
@@ -283,7 +304,7 @@ class ApplicationWatch:
         sentence = f"{sentence}; {describe_outcome(end, 'it')}"
         if end is CancelOutcome.NOT_OURS:
             return self._build_event(EventKind.LOST, sentence)
-        return self._build_event(EventKind.OVER_BUDGET, f"{sentence}. {check.budget.advice}")
+        return self._build_event(kind, f"{sentence}. {advice}")
 
     async def _add_record(self, event: ApplicationEvent) -> ApplicationEvent:
         if self.recorder is None:

@@ -56,8 +56,16 @@ async def return_a_number(application: Application) -> None:
     application.enter("ResourceReleased")
 
 
+async def stream(application: Application) -> None:
+    application.enter("Submitted", "DriverRequested")
+    application.start_driver()
+    application.enter("DriverStarted", "RunningHealthy")
+    application.log.write('spark-task {"queries": {"clicks": {"batch": 0, "first": 0, "rows": 2, "time": "now"}}}')
+
+
 async def run_its_script(application: Application) -> None:
     scripts = {"spark-pi-fail-on-purpose": fail, "spark-function": return_a_number, "spark-connect": run_on}
+    scripts["clicks"] = stream
     found = (script for name, script in scripts.items() if application.name.startswith(name))
     await next(found, succeed)(application)
 

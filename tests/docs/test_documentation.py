@@ -34,7 +34,7 @@ def _blocks(language: str) -> list[tuple[str, str]]:
 # test_code_blocks runs the tests on the page about tests. test_tutorial and test_hook run the other pages.
 ELSEWHERE = ("docs/guides/test-dags.md", "docs/get-started/tutorial.md", "docs/guides/hook.md")
 # Real Spark runs these programs, in tests/local and tests/cli/local.
-PROGRAMS = ("# clicks.py", "# job.py", "# jobs/quality.py")
+PROGRAMS = ("# clicks.py", "# job.py", "# jobs/quality.py", "# jobs/clicks.py")
 PYTHON = [
     (name, code) for name, code in _blocks("python") if not name.startswith(ELSEWHERE) and not code.startswith(PROGRAMS)
 ]

@@ -2,7 +2,7 @@
 
 import asyncio
 from contextlib import suppress
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import Annotated
 
 from ...core.dialects.dialect import dialect_of, read_progress
@@ -16,10 +16,10 @@ from ...follow.access.find import find_application
 from ...follow.access.pods import has_ended, read_driver_pod, wait_until_gone
 from ...follow.access.reference import ApplicationReference
 from ...follow.access.requests import amend
+from ...follow.submission.stop import request_stop
 from ...kube.backoff import Backoff
 from ...kube.client import KubeClient
-from ...kube.errors import Conflict, KubeError, NotFound
-from ...kube.resources import PODS
+from ...kube.errors import KubeError, NotFound
 from ..base.ages import check_duration, parse_duration
 from ..base.cluster_client import run_with_client
 from ..base.errors import CommandError, ExitCode, print_note
@@ -66,7 +66,7 @@ async def _stop(client: KubeClient, name: str, limit: timedelta, deletion_limit:
         print_note(f"{reference} has already ended in state {seen.state}")
         return ExitCode.SUCCESS
     check_owner(reference, resource, "stop")
-    await _ask(client, _check_driver(reference, await read_driver_pod(client, reference)), dry_run=True)
+    await request_stop(client, _check_driver(reference, await read_driver_pod(client, reference)), dry_run=True)
     policy = str(dialect_of(kind.api_version).read_restart_config(resource).get("restartPolicy", "Never"))
     if policy != "Never" and dialect_of(kind.api_version).reruns_after_edit:
         code = await _await_rerun(client, reference, policy, limit)
@@ -98,16 +98,6 @@ def _check_driver(reference: ApplicationReference, driver: JsonObject | None) ->
     )
 
 
-async def _ask(client: KubeClient, driver: JsonObject, *, dry_run: bool = False) -> bool:
-    """Set the annotation on exactly this driver pod. Return False if the pod does not exist any more."""
-    change = {"metadata": {"annotations": {ANNOTATION_STOP: f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}"}}}
-    try:
-        await amend(client, ApplicationReference.of(driver, PODS), change, dry_run=dry_run)
-    except (Conflict, NotFound):
-        return False
-    return True
-
-
 async def _ask_next(
     client: KubeClient, reference: ApplicationReference, asked: str, limit: timedelta
 ) -> tuple[JsonObject | None, str]:
@@ -123,7 +113,7 @@ async def _ask_next(
         The driver pod, and the uid of the driver pod that was asked.
     """
     driver = await read_driver_pod(client, reference)
-    if driver is None or has_ended(driver) or get_uid(driver) == asked or not await _ask(client, driver):
+    if driver is None or has_ended(driver) or get_uid(driver) == asked or not await request_stop(client, driver):
         return driver, asked
     print_note(f"asked the program of {reference} to stop; waiting up to {format_duration(limit)} for its end")
     return driver, get_uid(driver)

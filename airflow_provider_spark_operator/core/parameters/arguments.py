@@ -55,6 +55,15 @@ class OnFailedCheck(StrEnum):
     """Log a warning."""
 
 
+class WaitFor(StrEnum):
+    """When a task with streaming queries succeeds."""
+
+    END = "end"
+    """When the application ends."""
+    PROGRESS = "progress"
+    """When a query has made progress."""
+
+
 def check_choice(name: str, value: object, choices: type[StrEnum]) -> None:
     """Reject a value that is not one of the choices of an argument.
 

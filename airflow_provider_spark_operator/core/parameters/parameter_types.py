@@ -122,6 +122,25 @@ class Timeouts:
 
 
 @dataclass(frozen=True)
+class Streaming:
+    """The streaming queries of an application, which are not expected to end.
+
+    Args:
+        wait_for: When the task succeeds: "end", when the application ends, or "progress", when a query has made
+            progress. The application then continues.
+        stalled_after: Age of the latest progress from which the queries count as stalled, in seconds or as a timedelta.
+        on_stall: The reaction to a stall: "warn", or "fail" to end the application and fail. A retry starts it again.
+        stop_timeout: How long an earlier version may take to stop before the task deletes it, in seconds or as a
+            timedelta.
+    """
+
+    wait_for: str = "end"
+    stalled_after: Duration = 600
+    on_stall: str = "warn"
+    stop_timeout: Duration = 300
+
+
+@dataclass(frozen=True)
 class RestartPolicy:
     """The restarts of an application by the operator in the cluster.
 

@@ -18,6 +18,7 @@ _Value = TypeVar("_Value")
 MARKER: Final = "spark-task "
 KEY: Final = "spark-task"
 MAX_NAMES: Final = 50
+_MAX_QUERIES: Final = 10
 _LONGEST_LINE: Final = 4096
 _LONGEST_MESSAGE: Final = 16 * 1024
 _NAME: Final = 64
@@ -35,6 +36,7 @@ class JobReport:
         details: What each check found, by its name, if it says so.
         metadata: Facts about the result by their names.
         progress: How much is done, from 0 to 1. None if the job does not say so.
+        queries: The latest batch of each streaming query, by its name: `batch`, `first`, `rows` and `time`.
         total: How many checks and facts the job has reported. Those that did not fit are not known.
     """
 
@@ -43,6 +45,7 @@ class JobReport:
     metadata: Mapping[str, Scalar] = field(default_factory=dict)
     progress: float | None = None
     total: int = 0
+    queries: Mapping[str, Mapping[str, Scalar]] = field(default_factory=dict)
 
     def __or__(self, later: "JobReport") -> "JobReport":
         """Return the report with the content of a later one."""
@@ -54,6 +57,7 @@ class JobReport:
             _limit({**self.metadata, **later.metadata}),
             self.progress if later.progress is None else later.progress,
             max(self.total, later.total),
+            dict([*{**self.queries, **later.queries}.items()][:_MAX_QUERIES]),
         )
 
     @property
@@ -65,6 +69,7 @@ class JobReport:
         """Return the report in one line, for the log."""
         parts = [f"check {self._describe_check(name)}" for name in self.checks]
         parts += [f"{name}: {json.dumps(value, ensure_ascii=False)}" for name, value in self.metadata.items()]
+        parts += [_describe_query(name, query) for name, query in self.queries.items()]
         return ", ".join(parts + ([f"progress: {self.progress:.0%}"] if self.progress is not None else []))
 
     def to_json(self) -> JsonObject:
@@ -82,8 +87,9 @@ class JobReport:
             if room >= 0:
                 metadata[name] = value
         omitted = max(self.total, len(self.checks) + len(self.metadata)) - len(checks) - len(metadata)
-        members = {"checks": checks, "metadata": metadata, "progress": self.progress, "omitted": omitted or None}
-        return drop_unknown(members)
+        queries = {name: drop_unknown(dict(query)) for name, query in self.queries.items()}
+        members = {"checks": checks, "metadata": metadata, "progress": self.progress, "queries": queries}
+        return drop_unknown({**members, "omitted": omitted or None})
 
     def _describe_check(self, name: str) -> str:
         detail = self.details.get(name)
@@ -123,7 +129,23 @@ def _read(value: object) -> JobReport:
         {name: fact for name, fact in metadata.items() if name},
         float(progress) if _is_number(progress) and 0 <= progress <= 1 else None,
         total if is_integer(total) and 0 < total < _LARGEST_INTEGER else 0,
+        {name: _read_query(query) for key, query in get_object(given.get("queries")).items() if (name := _clean(key))},
     )
+
+
+def _describe_query(name: str, query: Mapping[str, Scalar]) -> str:
+    if query.get("batch") is None:
+        return f"query {name} waits for its first data"
+    return f"query {name} has completed batch {query['batch']} with {query.get('rows', 'unknown')} rows"
+
+
+def _read_query(value: object) -> dict[str, Scalar]:
+    given = get_object(value)
+    numbers = {key: given.get(key) for key in ("batch", "first", "rows")}
+    known: dict[str, Scalar] = {
+        key: number for key, number in numbers.items() if is_integer(number) and 0 <= number <= _LARGEST_INTEGER
+    }
+    return {**known, "time": cut_text(get_text(given.get("time")), _NAME)}
 
 
 def _limit(values: Mapping[str, _Value]) -> dict[str, _Value]:

@@ -11,7 +11,7 @@ from ...core.kubernetes.json_object import JsonObject
 from ...core.parameters.parameters import Parameters
 from ...spark_task import MESSAGE_VARIABLE
 from .document import parse_pod_template
-from .shipment import Sender, WriteObject, ship
+from .shipment import Sender, WriteObject, add_report_settings, ship
 from .stamp import TaskStamp
 
 # The driver pod holds the report of the job. A terminated driver uses no memory and no CPU.
@@ -31,6 +31,7 @@ class Composition:
         download_from: The same folder as the driver reads it.
         generated: Files that the task makes.
         stamp: The task instance that owns the application. If None, no task owns it.
+        streams: Whether the application runs streaming queries, whose program asks whether to stop.
     """
 
     document: JsonObject
@@ -41,6 +42,7 @@ class Composition:
     download_from: str | None = None
     generated: Sequence[LocalFile] = ()
     stamp: TaskStamp | None = None
+    streams: bool = False
 
     def compose(self, write: WriteObject) -> JsonObject:
         """Return the application. Reads its files, and uploads those that it cannot contain.
@@ -64,6 +66,8 @@ class Composition:
         )
         dialect = dialect_of(self.document.get("apiVersion"))
         parameters, files = ship(_parse_templates(self.parameters), sender, write, can_mount=dialect.can_mount_files)
+        if self.streams and MESSAGE_VARIABLE not in (parameters.env_vars or {}):
+            parameters = add_report_settings(parameters)
         settings = self.settings
         if settings.keep_driver is None and MESSAGE_VARIABLE in (parameters.env_vars or {}):
             settings = replace(settings, keep_driver=_RETENTION_SECONDS)

@@ -21,10 +21,12 @@ from ...kube.errors import NotFound
 from ...kube.resources import SPARK_CLUSTERS, ResourceType
 from ..access.errors import NameTaken
 from ..access.outage_tolerance import OUTAGE_TOLERANCE_SECONDS
+from ..access.pods import wait_until_gone
 from ..access.reference import ApplicationReference
 from ..access.requests import read_present, wait_until_deleted
 from .adoption import AdoptionState, confirm_adoption_state, read_adoption_state
 from .stamp import TaskStamp, annotations_of, owner_of
+from .stop import stop_gracefully
 
 logger = logging.getLogger(__name__)
 
@@ -50,9 +52,15 @@ def split_by_clear(
 
 
 async def delete_obsolete(
-    client: KubeClient, resource: ResourceType, obsolete: list[JsonObject], seconds: float
+    client: KubeClient,
+    resource: ResourceType,
+    obsolete: list[JsonObject],
+    seconds: float,
+    stop_seconds: float | None = None,
 ) -> None:
     """Delete the applications that still run although their task was cleared, and wait until they are deleted.
+
+    If `stop_seconds` is not None, ask their programs to end before, and wait for as long.
 
     Raises:
         DeletionStuck: An application still exists after `seconds`.
@@ -60,7 +68,11 @@ async def delete_obsolete(
     for item in obsolete:
         if await confirm_adoption_state(client, resource, item) in (AdoptionState.LIVE, AdoptionState.TERMINATING):
             reference = ApplicationReference.of(item, resource)
+            if stop_seconds is not None:
+                await stop_gracefully(client, reference, item, stop_seconds)
             await _remove(client, reference, "was submitted before the task was cleared", seconds)
+            if stop_seconds is not None:
+                await wait_until_gone(client, reference, seconds)
 
 
 async def make_room(
@@ -85,7 +97,8 @@ async def free_name(
     stamp: TaskStamp | None,
     if_exists: IfExists,
     seconds: float,
-) -> None:
+    stop_seconds: float | None = None,
+) -> bool:
     """Delete an application that has the requested name and that no try of this task submitted, or fail.
 
     Args:
@@ -95,6 +108,11 @@ async def free_name(
         stamp: The try that submits the new application. None if no task submits it.
         if_exists: Whether to delete an application that another run of the same task submitted, if it has ended.
         seconds: How long to wait for the deletion.
+        stop_seconds: How long a live application of another run of the same task may take to stop before it is deleted.
+            If None, such an application is not deleted.
+
+    Returns:
+        Whether a live application was replaced.
 
     Raises:
         NameTaken: The application must not be deleted, or not yet.
@@ -103,21 +121,29 @@ async def free_name(
     try:
         present = await client.get(resource, metadata["name"], metadata["namespace"])
     except NotFound:  # it was deleted in between
-        return
+        return False
     if stamp is not None and stamp.is_task_of(present):
-        return
+        return False
     reference = ApplicationReference.of(present, resource)
     same_task = stamp is not None and stamp.is_another_run_of(present)
     adoption, seen = await confirm_adoption_state(client, resource, present), read_progress(present)
     leaving, is_cluster = adoption is AdoptionState.TERMINATING, resource.kind == SPARK_CLUSTERS.kind
     has_ended = seen.phase is Phase.ENDED and adoption is not AdoptionState.LIVE
     ended = leaving or has_ended or (is_cluster and seen.state in FAILURE)
+    if same_task and not ended and stop_seconds is not None and if_exists is IfExists.REPLACE_ENDED:
+        await stop_gracefully(client, reference, present, stop_seconds)
+        with suppress(NameTaken):  # the task of that run may not wait any more
+            await _await_acknowledgement(client, await read_present(client, reference) or present, reference)
+        await _remove(client, reference, f"was submitted by {owner_of(present)} and is replaced", seconds)
+        await wait_until_gone(client, reference, seconds)  # two drivers must not write to one checkpoint
+        return True
     if not (same_task and ended and if_exists is IfExists.REPLACE_ENDED):
         state = "is being deleted" if leaving else f"is in state {seen.state}"
         raise NameTaken(reference, owner_of(present), state, _build_advice(if_exists, same_task=same_task, ended=ended))
     if not leaving and not is_cluster:
         await _await_acknowledgement(client, present, reference)
     await _remove(client, reference, f"was submitted by {owner_of(present)} and has ended", seconds)
+    return False
 
 
 def _build_advice(if_exists: IfExists, *, same_task: bool, ended: bool) -> str:

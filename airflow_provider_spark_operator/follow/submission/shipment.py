@@ -21,6 +21,7 @@ from ...core.compose.files import (
     pack_files,
 )
 from ...core.driver.configuration.uris import is_local
+from ...core.kubernetes.names import ANNOTATION_STOP
 from ...core.kubernetes.problems import InvalidResource
 from ...core.parameters.parameters import Parameters, find_folder_problem, split_list
 
@@ -100,8 +101,7 @@ def ship(
     if needs_report_module(files):
         files.append(LocalFile(REPORT_MODULE, REPORT_MODULE, Path(spark_task.__file__).read_bytes()))
         py_files = [*split_list(parameters.py_files), REPORT_MODULE]
-        variables = {spark_task.MESSAGE_VARIABLE: spark_task.MESSAGE_FILE, **(parameters.env_vars or {})}
-        parameters = replace(parameters, py_files=py_files, env_vars=variables)
+        parameters = add_report_settings(replace(parameters, py_files=py_files))
     packing = pack_files(files, can_mount=can_mount, can_upload=bool(sender.upload_to))
     uris = {file.given: build_mounted_uri(file) for file in packing.mounted}
     for file in packing.uploaded:
@@ -111,6 +111,19 @@ def ship(
     if generated:
         parameters = replace(parameters, files=[*split_list(parameters.files), *generated])
     return locate_files(parameters, uris), mounted
+
+
+def add_report_settings(parameters: Parameters) -> Parameters:
+    """Return the parameters with what `spark_task.py` uses: the paths, and a file with the request to stop."""
+    folder, _, name = spark_task.STOP_FILE.rpartition("/")
+    item = {"path": name, "fieldRef": {"fieldPath": f"metadata.annotations['{ANNOTATION_STOP}']"}}
+    volume = {"name": "spark-task", "path": folder, "source": {"downwardAPI": {"items": [item]}}, "pods": "driver"}
+    variables = {
+        spark_task.MESSAGE_VARIABLE: spark_task.MESSAGE_FILE,
+        spark_task.STOP_VARIABLE: spark_task.STOP_FILE,
+        **(parameters.env_vars or {}),
+    }
+    return replace(parameters, env_vars=variables, volumes=[*(parameters.volumes or ()), volume])
 
 
 def read_files(paths: Iterable[str], folders: Sequence[str]) -> list[LocalFile]:

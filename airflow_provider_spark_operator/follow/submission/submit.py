@@ -4,7 +4,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager, nullcontext, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 from ...core.kubernetes.json_object import JsonObject
@@ -44,12 +44,14 @@ class Submission:
             interrupted.
         resource: The content of the application as the API returned it.
         others: The names of other live applications of the same task. They should not exist.
+        replaces: Whether the application replaces a live one of another run of the task.
     """
 
     reference: ApplicationReference
     adopted: bool
     resource: JsonObject
     others: tuple[str, ...] = ()
+    replaces: bool = False
 
     @property
     def sentence(self) -> str:
@@ -66,6 +68,7 @@ async def submit(
     *,
     if_exists: IfExists = IfExists.REPLACE_ENDED,
     deletion_seconds: float = DELETION_SECONDS,
+    stop_seconds: float | None = None,
     guard: Guard = nullcontext,
 ) -> Submission:
     """Create the application, or adopt the application that an earlier try of the same task submitted.
@@ -90,6 +93,8 @@ async def submit(
         stamp: The try that submits. If None, the application is created without an owner and nothing is adopted.
         if_exists: What to do if another run of the same task submitted an application with the requested name.
         deletion_seconds: How long to wait for the deletion of an old application.
+        stop_seconds: How long the program of an old live application of the task may take to stop before it is deleted.
+            If None, an application of another run is not replaced while it lives.
         guard: Surrounds each request that creates the application. If it raises before, nothing is created.
 
     Raises:
@@ -102,7 +107,7 @@ async def submit(
     body = prepare_document(client, document, namespace, stamp)
     if stamp is None:
         return await _create_unowned(client, await set_served_version(client, body), body)
-    return await _submit_repeatedly(client, body, stamp, if_exists, deletion_seconds, guard)
+    return await _submit_repeatedly(client, body, stamp, if_exists, deletion_seconds, stop_seconds, guard)
 
 
 async def check_submission(client: KubeClient, document: Mapping[str, Any], namespace: str | None = None) -> JsonObject:
@@ -133,6 +138,7 @@ async def _submit_repeatedly(
     stamp: TaskStamp,
     if_exists: IfExists,
     deletion_seconds: float,
+    stop_seconds: float | None,
     guard: Guard,
 ) -> Submission:
     """Submit until no conflict, occupied name or outage prevents it, at most `_ROUNDS` times.
@@ -142,13 +148,15 @@ async def _submit_repeatedly(
         KubeError: The last round failed.
     """
     problem: KubeError | None = None
-    backoff = Backoff()
+    backoff, replaces = Backoff(), False
     for _ in range(_ROUNDS):
         try:
             resource = await set_served_version(client, body)
-            return await _submit_once(client, resource, body, stamp, deletion_seconds, guard)
+            made = await _submit_once(client, resource, body, stamp, deletion_seconds, stop_seconds, guard)
+            return replace(made, replaces=replaces)
         except AlreadyExists as error:
-            await free_name(client, resource, body["metadata"], stamp, if_exists, deletion_seconds)
+            where = (client, resource, body["metadata"])
+            replaces |= await free_name(*where, stamp, if_exists, deletion_seconds, stop_seconds)
             problem = error
         except (Conflict, *TRANSIENT) as error:
             # If the application to adopt changed, or this try deleted its own one, the next round adopts. If the
@@ -166,6 +174,7 @@ async def _submit_once(
     body: JsonObject,
     stamp: TaskStamp,
     deletion_seconds: float,
+    stop_seconds: float | None,
     guard: Guard,
 ) -> Submission:
     """Adopt an application of this task, or create one.
@@ -177,7 +186,7 @@ async def _submit_once(
     """
     own = await list_applications(client, resource, body["metadata"]["namespace"], stamp)
     own, obsolete = split_by_clear(resource, own, stamp)
-    await delete_obsolete(client, resource, obsolete, deletion_seconds)
+    await delete_obsolete(client, resource, obsolete, deletion_seconds, stop_seconds)
     adopted = await _adopt(client, resource, own, stamp)
     if adopted is not None:
         return adopted

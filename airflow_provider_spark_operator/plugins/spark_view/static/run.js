@@ -68,9 +68,11 @@ const section = (title, content) => content && make("section", {}, make("h2", {}
 const listTexts = (value, format) => list(value).length > 0 && make("ul", {}, list(value).map(format));
 
 const formatFact = ({ name, text }) => make("li", {}, `${name}: ${text}`);
-const describeReport = ({ checks, metadata, progress }) => [
+const describeReport = ({ checks, metadata, progress, queries }) => [
   ...Object.entries(checks ?? {}).map(([name, check]) => (
     { name: `check ${name} ${check?.passed ? "passed" : "failed"}`, text: check?.detail ?? "no detail" })),
+  ...Object.entries(queries ?? {}).map(([name, query]) => (
+    { name: `query ${name}`, text: `batch ${query?.batch ?? "none"} at ${query?.time}` })),
   ...Object.entries({ ...metadata, ...(progress >= 0 && { progress }) }).map(([name, text]) => ({ name, text }))];
 
 function buildHead(record, { begin, end }) {

@@ -1,0 +1,85 @@
+"""Check the streaming queries of an application while a process waits for its end."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import aclosing, asynccontextmanager
+from typing import Final
+
+from ...core.kubernetes.pods import get_status, read_phase
+from ...core.lifecycle.driver_end import get_driver_container
+from ...core.report.job_report import JobReport, parse_line
+from ...core.report.stream_health import WINDOW, StreamGoal, StreamHealth
+from ...kube.client import KubeClient
+from ...kube.errors import KubeError
+from ..access.pods import has_ended, read_driver_pod
+from ..access.reference import ApplicationReference
+
+_LONGEST: Final = 4 * 1024 * 1024
+
+
+class StreamCheck:
+    """The check of the queries of one application.
+
+    The check reads the latest lines of the driver's log itself: the log of a task ends at a limit, and can be disabled.
+
+    Args:
+        reference: The application.
+        goal: What the task expects of the queries.
+        warn: Shows a warning, which begins with a verb.
+
+    Attributes:
+        health: The health of the queries. None before the first check.
+    """
+
+    def __init__(self, reference: ApplicationReference, goal: StreamGoal, warn: Callable[[str], None]) -> None:
+        self._reference = reference
+        self._goal = goal
+        self._warn = warn
+        self.health: StreamHealth | None = None
+
+    @asynccontextmanager
+    async def limit(self, client: KubeClient, wait: asyncio.Timeout) -> AsyncIterator[None]:
+        """Check the queries during the block, and let it time out if the task must not wait any longer.
+
+        Args:
+            client: The client of the cluster.
+            wait: The timeout of the block.
+        """
+        checking = asyncio.create_task(self._follow(client, wait))
+        try:
+            yield
+        finally:
+            checking.cancel()
+            await asyncio.gather(checking, return_exceptions=True)
+
+    async def _follow(self, client: KubeClient, wait: asyncio.Timeout) -> None:
+        clock = asyncio.get_running_loop().time
+        self.health = health = StreamHealth(self._goal, clock())
+        while health.reached is None and health.stalled is None:
+            await asyncio.sleep(health.pause)
+            warning = health.check(await _read_report(client, self._reference), clock())
+            if warning is not None:
+                self._warn(warning)
+        wait.reschedule(0)
+
+
+async def _read_report(client: KubeClient, reference: ApplicationReference) -> JobReport | None:
+    """Return what the job has reported lately. None if no driver runs, or if its log could not be read."""
+    report = JobReport()
+    try:
+        pod = await read_driver_pod(client, reference)
+        if pod is None or has_ended(pod) or read_phase(get_status(pod)) != "running":
+            return None
+        stream = client.logs(
+            reference.namespace,
+            pod["metadata"]["name"],
+            container=get_driver_container(pod),
+            since_time=client.get_time() - WINDOW,
+            limit_bytes=_LONGEST,
+        )
+        async with aclosing(stream) as lines:
+            async for line in lines:
+                report |= parse_line(line) or JobReport()
+    except KubeError:
+        return None
+    return report

@@ -1,0 +1,68 @@
+"""A task with a streaming query and real Spark: progress, a graceful replacement, a lost checkpoint, and `stop`."""
+
+import asyncio
+from pathlib import Path
+from runpy import run_path
+from typing import Any
+
+import pytest
+
+from airflow_provider_spark_operator.cli.base.exit_codes import ExitCode
+from airflow_provider_spark_operator.kube.resources import SPARK_APPLICATIONS
+from airflow_provider_spark_operator.local.cluster import run_cluster
+from tests.cli.process import start_command, wait_for_exit
+
+from kubelet.running_node import wait_until_async
+
+EXAMPLES = Path(__file__).parents[2] / "example_dags"
+LOST = "its query clicks began with batch 0: the checkpoint is lost"
+DEADLINE = 160
+
+
+def run_example(folder: Path, run_id: str) -> Any:
+    """Run the task of the example as Airflow does, in a run of its own."""
+    from airflow_provider_spark_operator.testing.tasks import TaskInstance, run
+
+    task = run_path(str(EXAMPLES / "spark_streaming.py"))["dag"].get_task("start_clicks")
+    task.image, task.service_account, task.kubernetes_conn_id = "spark:4.3.0", "spark", None
+    task.arguments = [str(folder / "output"), str(folder / "checkpoint")]
+    task_instance = TaskInstance("start_clicks")
+    task_instance.run_id = run_id
+    return run(task, task_instance)
+
+
+@pytest.mark.spark
+@pytest.mark.airflow
+@pytest.mark.timeout(600)
+async def test_new_versions_replace_the_running_one_and_stop_ends_the_last(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with run_cluster(tmp_path / "home") as cluster:
+        monkeypatch.setenv("KUBECONFIG", str(cluster.kubeconfig))
+
+        async def read_uid() -> str:
+            found = (await cluster.client.list(SPARK_APPLICATIONS, "default")).items
+            assert len(found) == 1
+            return str(found[0]["metadata"]["uid"])
+
+        assert await asyncio.to_thread(run_example, tmp_path, "first") == "clicks"
+        uids = [await read_uid()]
+        commits = tmp_path / "checkpoint" / "commits"
+
+        async def has_commits() -> bool:
+            return len(list(commits.glob("[0-9]*"))) >= 2
+
+        await wait_until_async(has_commits, seconds=DEADLINE)
+        caplog.clear()
+        assert await asyncio.to_thread(run_example, tmp_path, "second") == "clicks"
+        uids.append(await read_uid())
+        assert "asked SparkApplication default/clicks to stop" in caplog.text
+        assert "did not stop within" not in caplog.text
+        assert LOST not in caplog.text
+        await asyncio.to_thread(run_example, tmp_path / "moved", "third")
+        uids.append(await read_uid())
+        assert len(set(uids)) == 3
+        assert LOST in caplog.text
+        async with start_command("stop", "clicks", "--kubeconfig", str(cluster.kubeconfig), home=tmp_path) as process:
+            code, _, err = await wait_for_exit(process, DEADLINE)
+        assert code == ExitCode.SUCCESS, err
