@@ -108,13 +108,13 @@ class Report:
     def _report_query(self, query: Any, seen: dict[str, dict[str, Any]]) -> None:
         """Report a query that has completed a batch or waits for data, but not one that works on a batch."""
         name, progress = str(query.name or query.id)[:_LONGEST_NAME], query.lastProgress
-        batch = progress["batchId"] if progress else None
-        before = seen.get(name, {"batch": None, "first": batch, "printed": float("-inf")})
-        is_due = time.monotonic() >= before["printed"] + _QUERY_SECONDS or before["batch"] is None
-        first = batch if before["first"] is None else before["first"]
+        batch, rows = (None, None) if progress is None else (progress["batchId"], progress["numInputRows"])
+        before = seen.get(name, {"batch": None, "first": None, "printed": float("-inf")})
+        is_first = batch is not None and before["batch"] is None
+        first = query.recentProgress[0]["batchId"] if is_first else before["first"]
+        is_due = is_first or time.monotonic() >= before["printed"] + _QUERY_SECONDS
         if is_due and (batch != before["batch"] or not query.status["isTriggerActive"]):
             seen[name] = {"batch": batch, "first": first, "printed": time.monotonic()}
-            rows = progress["numInputRows"] if progress else None
             now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
             self._print({"queries": {name: {"batch": batch, "first": first, "rows": rows, "time": now}}})
 

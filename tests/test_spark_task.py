@@ -108,13 +108,14 @@ spark_task._QUERY_SECONDS = 0.0
 
 class Query:
     name, id, status = "clicks", "1", {"isTriggerActive": False}
-    isActive, lastProgress, waits = True, None, 0
+    isActive, lastProgress, waits, recentProgress = True, None, 0, []
     def awaitTermination(self, seconds=None):
         if seconds is None:
             if self.fails: raise ValueError("the query has failed")
             return
         self.waits += 1
         self.lastProgress = {"batchId": self.waits + 6, "numInputRows": 2}
+        self.recentProgress = [{"batchId": 6}, self.lastProgress]
         if self.waits == 3:
             self.end()
     def stop(self): print("stopped")
@@ -134,7 +135,7 @@ def test_queries_are_reported_and_stopped_on_request(tmp_path: Path, monkeypatch
     lines, _ = run_job(tmp_path, f"{QUERY}\nassert not report.stop_requested()\nreport.run(Stopped())")
     assert lines[-1] == "stopped"
     batches = [found.queries["clicks"] for line in lines[:-1] if (found := parse_line(line))]
-    assert [(query.get("batch"), query.get("first")) for query in batches] == [(None, None), (7, 7), (8, 7)]
+    assert [(query.get("batch"), query.get("first")) for query in batches] == [(None, None), (7, 6), (8, 6)]
 
 
 def test_failure_of_a_query_fails_the_job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -147,6 +148,7 @@ def test_failure_of_a_query_fails_the_job(tmp_path: Path, monkeypatch: pytest.Mo
 def test_query_that_works_on_a_batch_reports_nothing_new(tmp_path: Path) -> None:
     program = f"{QUERY}\nquery, seen = Stopped(), {{}}\nreport._report_query(query, seen)\n"
     program += "query.lastProgress, query.status = {'batchId': 3, 'numInputRows': 1}, {'isTriggerActive': True}\n"
+    program += "query.recentProgress = [query.lastProgress]\n"
     program += "for _ in range(3): report._report_query(query, seen)"
     lines, _ = run_job(tmp_path, program)
     assert len(lines) == 2
