@@ -1,6 +1,7 @@
 """SparkRetryPolicy: the failures that it retries, the delays, and the memory of the next try."""
 
 from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
@@ -101,6 +102,22 @@ def test_lack_of_capacity_is_rescheduled_until_capacity_wait_is_over(
     assert decision.action.value == "reschedule"
     assert (decision.retry_delay, decision.reschedule_timeout) == (timedelta(seconds=delay), timedelta(hours=6))
     assert "without using a retry" in caplog.text
+
+
+@pytest.mark.needs_airflow("3.4")
+def test_airflow_reschedules_the_task_without_using_a_retry() -> None:
+    import structlog
+    from airflow.sdk.execution_time import task_runner
+
+    task_instance: Any = RescheduledInstance()
+    task_instance.task = SimpleNamespace(retry_policy=SparkRetryPolicy(capacity_wait=timedelta(hours=6)))
+    task_instance._ti_context_from_server = SimpleNamespace(max_tries=0, task_reschedule_count=0)
+    task_instance.try_number = 1
+    context = cast("Context", {"ti": task_instance, "task_reschedule_count": 0})
+    logger = structlog.get_logger()
+    message, state = task_runner._handle_current_task_failed(task_instance, lack_capacity(), logger, context)
+    assert state == "up_for_reschedule"
+    assert cast("Any", message).reschedule_date == task_instance.end_date + timedelta(seconds=30)
 
 
 @pytest.mark.parametrize(

@@ -75,6 +75,11 @@ def test_price_is_that_of_spot_nodes_by_its_label_or_by_its_member(price: dict[s
     assert parsed.is_spot is is_spot
 
 
+def test_member_spot_must_be_a_boolean() -> None:
+    with pytest.raises(InvalidPrices, match=r"prices\[0\]\.spot: must be true or false"):
+        parse_prices(json.dumps({"currency": "EUR", "prices": [{**ON_DEMAND, "spot": "yes"}]}))
+
+
 def test_cost_without_prices_of_spot_nodes_has_no_such_part() -> None:
     assert "spot" not in build(TABLE | {"prices": [ON_DEMAND]}, build_pods())["totals"]["cost"]
 
