@@ -1,8 +1,9 @@
 """The decorator `@task.spark_connect`, which gives a function a session with a Spark Connect server."""
 
 import inspect
+import threading
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from airflow.sdk import Context
 from airflow.sdk.bases.decorator import DecoratedOperator, TaskDecorator, task_decorator_factory
@@ -11,7 +12,13 @@ from ..airflow_compat import bind_output_handler
 from ..operators.spark_cluster import INHERITED
 from ..operators.spark_connect import SparkConnectOperator, find_place
 
+if TYPE_CHECKING:
+    from pyspark.sql.connect.session import SparkSession
+
 __all__ = ["SparkConnectDecoratedOperator"]
+
+# Airflow kills the process of a task 5 s after the signal.
+_INTERRUPT_SECONDS: Final = 3.0
 
 
 class SparkConnectDecoratedOperator(DecoratedOperator):
@@ -67,6 +74,7 @@ class SparkConnectDecoratedOperator(DecoratedOperator):
         super().__init__(python_callable=python_callable, op_args=op_args, op_kwargs=op_kwargs, **kwargs)
         self.name, self.namespace, self.kubernetes_conn_id = place
         self.forward = forward
+        self._session: SparkSession | None = None
 
     def execute(self, context: Context) -> Any:
         """Open a session, and call the function; see the class."""
@@ -77,10 +85,19 @@ class SparkConnectDecoratedOperator(DecoratedOperator):
         user = f"{task_instance.dag_id}.{task_instance.task_id}"
         name, namespace = str(self.name), str(self.namespace) if self.namespace else None
         with open_session(self.kubernetes_conn_id, name, namespace, user, forward=self.forward) as spark:
+            self._session = spark
             given = {**self.op_kwargs, **({"spark": spark} if self._wants_spark else {})}
             keywords = add_context(self.python_callable, self.op_args, given, context)
             result = self.python_callable(*self.op_args, **keywords)
         return bind_output_handler(self._handle_output, context)(result)
+
+    def on_kill(self) -> None:
+        """Interrupt the queries of the session, which the server would continue for an hour."""
+        if self._session is not None:
+            # A thread of its own: the signal may have interrupted the client in the middle of a request.
+            thread = threading.Thread(target=self._session.interruptAll, daemon=True)
+            thread.start()
+            thread.join(_INTERRUPT_SECONDS)
 
 
 def spark_connect_task(

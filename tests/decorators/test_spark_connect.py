@@ -29,6 +29,11 @@ class Session:
     is_alive: Callable[[], bool]
     stopped: bool = field(default=False)
 
+    interrupted: bool = field(default=False)
+
+    def interruptAll(self) -> None:  # noqa: N802 - a name of PySpark
+        self.interrupted = True
+
     def stop(self) -> None:
         self.stopped = True
 
@@ -115,6 +120,16 @@ def test_error_of_the_function_remains_while_the_server_runs(sessions: list[Sess
     with pytest.raises(ValueError, match="no such column"):
         run(decorate(count), TaskInstance())
     assert sessions[0].stopped
+
+
+def test_stopped_task_interrupts_its_queries(sessions: list[Session]) -> None:
+    def count(spark: Session) -> None:
+        operator.on_kill()
+
+    operator = decorate(count)
+    operator.on_kill()
+    run(operator, TaskInstance())
+    assert sessions[0].interrupted
 
 
 def test_server_that_does_not_run_is_an_infrastructure_failure(sessions: list[Session], cluster: Cluster) -> None:
