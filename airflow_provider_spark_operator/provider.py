@@ -38,6 +38,7 @@ _GUIDES = (
     "get-started/on-a-cluster",
     "guides/ship-a-script",
     "guides/run-a-function",
+    "guides/sql",
     "guides/hook",
     "guides/sensors-and-assets",
     "guides/spark-clusters",

@@ -8,16 +8,16 @@ from airflow.sdk import Context
 from airflow.sdk.bases.decorator import DecoratedOperator, TaskDecorator, task_decorator_factory
 
 from ..airflow_compat import bind_output_handler
+from ..core.compose.files import TASK_SCRIPT
 from ..operators.renamed_arguments import ALIASES
 from ..operators.spark_application import SparkApplicationOperator
-from . import driver_script
 
 if TYPE_CHECKING:
     from .spark_application_runtime import FunctionProgram
 
 __all__ = ["SparkDecoratedOperator"]
 
-_NOT_FOR_FUNCTIONS = ("py_file", "main_class", "arguments")
+_NOT_FOR_FUNCTIONS = ("py_file", "main_class", "arguments", "sql", "sql_parameters", "sql_result")
 
 
 class SparkDecoratedOperator(DecoratedOperator, SparkApplicationOperator):
@@ -36,10 +36,11 @@ class SparkDecoratedOperator(DecoratedOperator, SparkApplicationOperator):
         python_callable: The function. The decorator sets this parameter.
         op_args: Positional arguments of the function. The call of the decorated function sets them.
         op_kwargs: Keyword arguments of the function. The call of the decorated function sets them.
-        **kwargs: The parameters of `SparkApplicationOperator`, except `py_file`, `main_class` and `arguments`.
+        **kwargs: The parameters of `SparkApplicationOperator`, except `py_file`, `main_class`, `arguments` and those
+            of SQL.
 
     Raises:
-        ValueError: `py_file`, `main_class` or `arguments` is set, or `wait_for_completion` is False.
+        ValueError: `py_file`, `main_class`, `arguments` or SQL is set, or `wait_for_completion` is False.
     """
 
     custom_operator_name = "@task.spark_application"
@@ -79,7 +80,7 @@ class SparkDecoratedOperator(DecoratedOperator, SparkApplicationOperator):
             python_callable=python_callable,
             op_args=op_args,
             op_kwargs=op_kwargs,
-            py_file=driver_script.SCRIPT,
+            py_file=TASK_SCRIPT,
             **kwargs,
         )
 

@@ -1,5 +1,6 @@
 """The interfaces between the operators that create resources and the modules behind them."""
 
+from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any, NoReturn, Protocol
 
@@ -56,6 +57,8 @@ class ApplicationTask(ResourceTask, Protocol):
     application: object
     api_version: str | None
     py_file: str | None
+    sql: Sequence[str] | str | None
+    sql_result: bool
     start_from_trigger: bool
     wait_for_completion: bool
     ttl: timedelta | float | None

@@ -54,6 +54,21 @@ def convert_path(value: Any) -> Any:
     return os.fspath(value).encode().decode() if isinstance(value, (str, os.PathLike)) else value
 
 
+def convert_paths(value: Any) -> Any:
+    """Return a path or a list of paths as `convert_path` does."""
+    return [convert_path(one) for one in value] if isinstance(value, (list, tuple)) else convert_path(value)
+
+
+def check_sql_result(sql: object, *, sql_result: bool, wait_for_completion: bool) -> None:
+    """Reject a result that no statement has, or for which the task does not wait.
+
+    Raises:
+        ValueError: `sql` or `wait_for_completion` is not set.
+    """
+    if sql_result and (sql is None or not wait_for_completion):
+        raise ValueError("sql_result: needs sql, and wait_for_completion=True")
+
+
 def names_other_dialect(application: object) -> bool:
     """Return whether a manifest names an apiVersion other than the default."""
     return isinstance(application, Mapping) and application.get("apiVersion") not in (None, DEFAULT_API_VERSION)

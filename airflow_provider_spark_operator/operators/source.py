@@ -7,7 +7,11 @@ from airflow.sdk import XComArg
 
 from ..airflow_compat import AirflowFailException
 from ..core.compose.document import is_file_name
+from ..core.compose.sql import SqlText, is_sql_file
 from ..hooks.text_file import build_read_error, read_text_file
+
+SQL = "SQL"
+"""What a file with SQL statements contains, for messages."""
 
 
 def may_be_file(source: object) -> bool:
@@ -52,10 +56,12 @@ def read_rendered(
         environment: The template environment of the DAG.
         noun: What the file contains, for messages.
     """
-    if not isinstance(path, str) or not is_file_name(path):
+    is_sql = noun == SQL
+    if not isinstance(path, str) or not (is_sql_file(path) if is_sql else is_file_name(path)):
         return content, None
     try:
-        return read_source(path, environment, noun), None
+        text = read_source(path, environment, noun)
+        return SqlText(text, path) if is_sql else text, None
     except AirflowFailException as error:
         return path, error
 

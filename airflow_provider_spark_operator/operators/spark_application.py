@@ -20,6 +20,7 @@ from ..airflow_compat import (
 )
 from ..core.compose.document import PydanticModel
 from ..core.compose.retention import KEEP_FAILED_DRIVER, find_retention_problem, find_ttl_problem
+from ..core.compose.sql import SqlText
 from ..core.kubernetes.identity import APPLICATION_IDENTITY, find_name_problem, find_namespace_problem
 from ..core.kubernetes.json_object import JsonObject
 from ..core.parameters.arguments import (
@@ -67,6 +68,7 @@ _CONVERTERS = {
     **dict.fromkeys(("py_file", *select_names(Form.FILE)), checks.convert_path),
     **dict.fromkeys(select_names(Form.GROUP, Form.GROUPS), convert_to_plain),
     "streaming": checks.convert_streaming,
+    "sql": checks.convert_paths,
 }
 _DEFERRABLE = conf.getboolean("operators", "default_deferrable", fallback=False)
 _INJECT_PARENT = conf.getboolean("openlineage", "spark_inject_parent_job_info", fallback=False)
@@ -93,6 +95,12 @@ class SparkApplicationOperator(BaseOperator):
         py_file: Path or URL of the Python script to run, for example "jobs/report.py".
         py_files: Paths or URLs of Python files and archives that the script imports. Without `py_file`, the first one
             is the script.
+        sql: The statements to run, for example "DROP TABLE old; SELECT 1", the path of a `.sql` file, or a list of
+            both. Semicolons separate statements. Templates are rendered, even in a file.
+        sql_parameters: Values of the markers in the statements: {"day": "2026-01-31"} for `:day`, or a list for `?`.
+            Spark binds them to the statements, so that a value cannot change a statement.
+        sql_result: Return the rows of the last statement, at most 1,000, as a list of dicts. If they have more than
+            4 KiB as JSON, `upload_to` is required. The limit is then 1 MiB.
         main_class: Name of the class to run, for example "org.apache.spark.examples.SparkPi". `jars` must contain it.
         jars: Paths or URLs of jars. With `main_class`, the first one is the jar of the application and the others are
             its dependencies. With a script, all of them are dependencies.
@@ -251,6 +259,7 @@ class SparkApplicationOperator(BaseOperator):
     )
     template_fields_renderers: ClassVar[dict[str, str]] = {
         "application": "yaml",
+        "sql": "sql",
         **dict.fromkeys((*select_names(Form.FILES, Form.WORDS), *STRUCTURED_PARAMETERS), "json"),
         **dict.fromkeys(select_names(Form.FILE), "yaml"),
     }
@@ -265,6 +274,8 @@ class SparkApplicationOperator(BaseOperator):
     spark_version: str | None = None
     py_file: str | None = None
     arguments: Sequence[object] | None = None
+    sql: Sequence[str] | str | None = None
+    sql_parameters: Mapping[str, object] | Sequence[object] | None = None
     main_class: str | None = None
     jars: Sequence[str] | str | None = None
     py_files: Sequence[str] | str | None = None
@@ -314,6 +325,7 @@ class SparkApplicationOperator(BaseOperator):
     kubernetes_conn_id: str | None = None
     deferrable: bool
     wait_for_completion: bool
+    sql_result: bool = False
     delete_on_kill: bool
     get_logs: bool
     driver_log_level: str | None = None
@@ -342,6 +354,9 @@ class SparkApplicationOperator(BaseOperator):
         application: JsonObject | str | os.PathLike[str] | PydanticModel | XComArg | None = None,
         py_file: str | os.PathLike[str] | None = None,
         py_files: Sequence[str] | str | None = None,
+        sql: Sequence[str | os.PathLike[str]] | str | os.PathLike[str] | None = None,
+        sql_parameters: Mapping[str, object] | Sequence[object] | None = None,
+        sql_result: bool = False,
         main_class: str | None = None,
         jars: Sequence[str] | str | None = None,
         files: Sequence[str] | str | None = None,
@@ -430,6 +445,7 @@ class SparkApplicationOperator(BaseOperator):
             openlineage_inject_parent_job_info=openlineage_inject_parent_job_info,
             openlineage_inject_transport_info=openlineage_inject_transport_info,
             start_from_trigger=start_from_trigger,
+            sql_result=sql_result,
         )
         check_connection_id(kubernetes_conn_id)
         values |= {"application": checks.convert_application(application), "retry_policy": retry_policy, **renamed}
@@ -441,6 +457,7 @@ class SparkApplicationOperator(BaseOperator):
         check_choice("on_failed_check", on_failed_check, OnFailedCheck)
         check_log_level(driver_log_level)
         check_metrics(spark_metrics)
+        checks.check_sql_result(sql, sql_result=sql_result, wait_for_completion=wait_for_completion)
         check_budget(max_core_hours, max_cost, on_budget_exceeded, wait_for_completion=wait_for_completion)
         known = checks.select_known_parameters({name: values[name] for name in PARAMETERS})
         problems = [find_ttl_problem(ttl), find_retention_problem("keep_driver", keep_driver)]
@@ -472,7 +489,7 @@ class SparkApplicationOperator(BaseOperator):
         jinja_env: jinja2.Environment | None = None,
         seen_oids: set[int] | None = None,
     ) -> Any:
-        """Render `content`. If `content` is the path of a manifest or of a pod template, render the file.
+        """Render `content`. If `content` is the path of a manifest, a pod template or SQL, render the file.
 
         Only this method can distinguish the path from a string in the manifest that looks like a path. If the file
         cannot be read, the path stays, and `execute` raises the error: Airflow also renders the templates before it
@@ -487,7 +504,8 @@ class SparkApplicationOperator(BaseOperator):
             if error:
                 self.source_error = error
                 return content
-        return super().render_template(content, context, jinja_env, seen_oids)
+        rendered = super().render_template(content, context, jinja_env, seen_oids)
+        return SqlText(rendered, content.file) if isinstance(content, SqlText) else rendered
 
     def execute(self, context: Context) -> Any:
         """Submit or adopt the application, and wait for its end; see the class."""
@@ -538,7 +556,11 @@ class SparkApplicationOperator(BaseOperator):
 
     def _create_program(self, context: Context) -> "Program | None":  # noqa: ARG002 - subclasses use the context
         """Return the program that the task creates; None if the parameters or the manifest name the program."""
-        return None
+        if not self.sql_result:
+            return None
+        from .driver_result import create_rows_result
+
+        return create_rows_result(self.upload_to, self.download_from)
 
     def _find_noun(self, content: object) -> str | None:
         """Return what the file at the path `content` contains; None if `content` is not the path of a file."""
@@ -546,6 +568,8 @@ class SparkApplicationOperator(BaseOperator):
             return "application"
         if content is self.driver_template or content is self.executor_template:
             return "pod template"
+        if content is self.sql or (isinstance(self.sql, list) and any(content is one for one in self.sql)):
+            return source.SQL
         return None
 
     def _collect_parameters(self) -> Parameters:

@@ -25,6 +25,7 @@ from ..core.states.capacity_wait import CapacityWait
 from ..exceptions import SparkApplicationError, SparkApplicationTimedOut, SparkSchedulingFailed
 from ..follow.submission.composition import Composition
 from ..follow.submission.document import read_document
+from ..follow.submission.sql import ROWS
 from ..follow.submission.stamp import TaskStamp
 from ..follow.submission.submit import Submission
 from ..hooks.errors import fail_if_invalid
@@ -266,6 +267,7 @@ class ApplicationRun:
             generated=program.render_files(stamp) if program else (),
             stamp=stamp,
             streams=task.streaming is not None,
+            sql_output=ROWS if task.sql_result else "",
         )
         document = compose_in_airflow(composition)
         dialect = dialect_of(document.get("apiVersion"))

@@ -115,6 +115,7 @@ def _find_problems(task: ApplicationTask) -> list[str | None]:
         if isinstance(task.application, str)
         else None,
         f"{', '.join(local)}: only a worker can ship local files. Use local:// or another URL" if local else None,
+        "sql: only a worker can ship SQL statements" if task.sql is not None else None,
         f"{', '.join(pending)}: only a worker can read results of tasks" if pending else None,
         f"{', '.join(whole)}: the entire value must not be one template, because only a worker can render it"
         if whole

@@ -1,10 +1,11 @@
 """Each example DAG, run by Airflow on a scripted cluster."""
 
+import json
 import os
 import re
 import shutil
 import sys
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from runpy import run_path
 from types import SimpleNamespace
@@ -48,12 +49,16 @@ def run_example(cluster: Cluster, dags_folder: Path, monkeypatch: pytest.MonkeyP
     return lambda name: run_path(str(dags_folder / f"{name}.py"))["dag"].test()
 
 
-async def return_a_number(application: Application) -> None:
-    application.enter("Submitted", "DriverRequested")
-    application.start_driver()
-    application.enter("DriverStarted", "RunningHealthy")
-    application.enter("Succeeded", driver=application.end_driver(0, message='{"airflow-result": {"value": 285}}'))
-    application.enter("ResourceReleased")
+def return_value(value: object) -> Callable[[Application], Awaitable[None]]:
+    async def act(application: Application) -> None:
+        application.enter("Submitted", "DriverRequested")
+        application.start_driver()
+        application.enter("DriverStarted", "RunningHealthy")
+        message = json.dumps({"airflow-result": {"value": value}})
+        application.enter("Succeeded", driver=application.end_driver(0, message=message))
+        application.enter("ResourceReleased")
+
+    return act
 
 
 async def stream(application: Application) -> None:
@@ -64,8 +69,14 @@ async def stream(application: Application) -> None:
 
 
 async def run_its_script(application: Application) -> None:
-    scripts = {"spark-pi-fail-on-purpose": fail, "spark-function": return_a_number, "spark-connect": run_on}
-    scripts["clicks"] = stream
+    rows = {"rows": [{"name": "ann", "orders": 2, "total": 4.5}], "truncated": False}
+    scripts = {
+        "spark-pi-fail-on-purpose": fail,
+        "spark-function": return_value(285),
+        "spark-connect": run_on,
+        "clicks": stream,
+        "spark-sql": return_value(rows),
+    }
     found = (script for name, script in scripts.items() if application.name.startswith(name))
     await next(found, succeed)(application)
 

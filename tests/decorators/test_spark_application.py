@@ -12,10 +12,11 @@ from airflow.sdk import DAG, ObjectStoragePath, task
 from airflow.sdk.definitions.xcom_arg import PlainXComArg
 
 from airflow_provider_spark_operator.airflow_compat import AirflowFailException, TaskDeferred
+from airflow_provider_spark_operator.core.compose.files import TASK_SCRIPT
 from airflow_provider_spark_operator.core.dialects.dialect import KUBEFLOW
-from airflow_provider_spark_operator.decorators import driver_script
 from airflow_provider_spark_operator.decorators.spark_application import SparkDecoratedOperator
 from airflow_provider_spark_operator.exceptions import SparkApplicationError, SparkApplicationFailed
+from airflow_provider_spark_operator.follow.submission import driver_script
 from airflow_provider_spark_operator.testing.cluster import ScriptedCluster
 from airflow_provider_spark_operator.testing.plugin import connect
 from tests.cluster import Cluster, succeed
@@ -83,7 +84,7 @@ def driver(cluster: Cluster, tmp_path: Path) -> ScriptedCluster:
         message = folder / "message"
         message.write_text("")
         arguments = [str(message), *document["spec"]["driverArgs"][1:]]
-        command = [sys.executable, str(folder / driver_script.SCRIPT), *arguments]
+        command = [sys.executable, str(folder / TASK_SCRIPT), *arguments]
         ended = subprocess.run(command, cwd=folder, env={"PYTHONPATH": str(folder)}, capture_output=True, text=True)
         return ended.returncode, message.read_text(), ended.stderr
 
@@ -163,7 +164,7 @@ def test_function_runs_as_driver_and_its_value_is_returned(driver: ScriptedClust
     assert run(create_operator(count, deferrable)([1, 2], times=3), task_instance) == {"sum": 9}
     assert task_instance.xcoms["state"] == "Succeeded"
     spec = driver.application()["spec"]
-    assert spec["pyFiles"] == f"local:///opt/airflow-task/{driver_script.SCRIPT}"
+    assert spec["pyFiles"] == f"local:///opt/airflow-task/{TASK_SCRIPT}"
     assert spec["driverArgs"] == ["/dev/termination-log", ""]
 
 

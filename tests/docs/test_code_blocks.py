@@ -40,8 +40,8 @@ BLOCKS = [
         re.findall(r"^ *```(\w*)\n(.*?)^ *```$", page.read_text(), re.MULTILINE | re.DOTALL), 1
     )
 ]
-# Output of programs, and diagrams.
-_SHOWN_ONLY = {"", "text", "mermaid", "json"}
+# Output of programs, diagrams, and SQL without its tables.
+_SHOWN_ONLY = {"", "text", "mermaid", "json", "sql"}
 
 
 def parametrize_blocks(*languages: str) -> pytest.MarkDecorator:

@@ -76,7 +76,7 @@ LISTED = [verb for verb in VERBS if not verb.is_hidden]
 NOT_OF_DIFF = {
     *("-o", "--output", "--dry-run", "--replace"),
     *("--wait", "--follow", "-f", "--verbose", "-q", "--quiet", "--timeout", "--max-core-hours"),
-    *("--max-cost", "--prices"),
+    *("--max-cost", "--prices", "--sql-format"),
 }
 
 

@@ -19,7 +19,7 @@ Json = dict[str, Any]
 
 pytestmark = NEEDED
 
-EXAMPLE = Path(__file__).parents[2] / "example_dags" / "spark_pi.py"
+EXAMPLES = Path(__file__).parents[2] / "example_dags"
 TERMINATED = ("ResourceReleased", "TerminatedWithoutReleaseResources")
 COUNT = "from pyspark.sql import SparkSession\nprint('rows', SparkSession.builder.getOrCreate().range(100).count())\n"
 FAIL = "import sys\nprint('out of luck')\nsys.exit(3)\n"
@@ -194,14 +194,23 @@ async def test_lost_executors_are_replaced(client: KubeClient, driven: str) -> N
 @pytest.mark.airflow
 @pytest.mark.usefixtures("airflow_database")
 @pytest.mark.filterwarnings("default", r"error:::airflow_provider_spark_operator")
-def test_example_dag_succeeds(driven: str, dags_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("spark_pi", {"compute_pi": "success", "fail_on_purpose": "failed"}),
+        ("spark_sql", {"read_totals": "success", "print_totals": "success"}),
+    ],
+)
+def test_example_dag_succeeds(
+    driven: str, dags_folder: Path, monkeypatch: pytest.MonkeyPatch, name: str, expected: dict[str, str]
+) -> None:
     extra = {"kube_config_path": str(KUBECONFIG), "namespace": driven}
     monkeypatch.setenv("AIRFLOW_CONN_KUBERNETES_DEFAULT", json.dumps({"conn_type": "kubernetes", "extra": extra}))
     monkeypatch.setenv("AIRFLOW_VAR_SPARK_IMAGE", IMAGE)
 
-    dag_file = shutil.copy(EXAMPLE, dags_folder)
+    shutil.copytree(EXAMPLES, dags_folder, dirs_exist_ok=True)
 
-    run = run_path(str(dag_file))["dag"].test()
+    run = run_path(str(dags_folder / f"{name}.py"))["dag"].test()
 
     states = {task.task_id: str(task.state) for task in run.get_task_instances()}
-    assert states == {"compute_pi": "success", "fail_on_purpose": "failed"}
+    assert states == expected

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Annotated, Any, Final
 
+from ...core.compose.sql import SqlFormat
 from ...core.kubernetes.json_object import JsonObject
 from ...follow.access.errors import NameTaken
 from ...follow.access.reference import ApplicationReference
@@ -28,6 +29,7 @@ from ..submission.submission_options import (
     KeepFailedDriver,
     NewName,
     ProgramArguments,
+    SqlOutput,
     SubmittedFile,
     TimeToLive,
     UploadTo,
@@ -76,6 +78,7 @@ def run(
     api_version: ApiVersion = None,
     upload_to: UploadTo = None,
     download_from: DownloadFrom = None,
+    sql_format: SqlOutput = SqlFormat.TABLE,
     ttl: TimeToLive = None,
     keep_driver: KeepDriver = None,
     keep_failed_driver: KeepFailedDriver = USUAL_KEEP_FAILED_DRIVER,
@@ -104,6 +107,9 @@ def run(
         # Write the arguments without -- if none of them begins with a hyphen
         spark-operator submit report.py 2026-01-31 eu --image spark:4.3.0 --service-account spark
 
+        # Run the statements of a file, and save the rows of the last one
+        spark-operator submit query.sql --sql-parameter day=2026-01-31 --image spark:4.3.0 -f --sql-format csv > a.csv
+
         # Submit a script, and get the name of the application in a shell script
         name=$(spark-operator submit report.py --image spark:4.3.0 --service-account spark -o name)
 
@@ -129,6 +135,7 @@ def run(
         dry_run=dry_run,
         budget=budget,
         prices=table,
+        result_only=sql_format is not SqlFormat.TABLE,
     )
     show_warnings()
     values = read_parameter_values(parameters)
@@ -141,6 +148,7 @@ def run(
         upload_to=upload_to,
         download_from=download_from,
         api_version=api_version,
+        sql_format=sql_format,
     )
     write = upload_nothing if dry_run else write_object
     document = compose_named_request(request, "to replace", write) if replace else compose_request(request, write)

@@ -8,20 +8,22 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import unquote
 
-from ...core.compose.application import apply_parameters
+from ...core.compose.application import TaskSettings, apply_parameters
 from ...core.compose.document import new_application, override_metadata
+from ...core.compose.sql import SQL_EXTENSION, SqlFormat
 from ...core.driver.configuration.uris import build_file_uri, is_local
 from ...core.kubernetes.json_object import JsonObject
-from ...core.kubernetes.problems import filter_errors, filter_warnings
+from ...core.kubernetes.problems import InvalidResource, filter_errors, filter_warnings
 from ...core.parameters.parameter_checks import is_python_package
 from ...core.parameters.parameters import Parameters
 from ...core.spark.spark_conf import DYNAMIC_ALLOCATION_KEY
 from ...core.validation.application import validate_application
+from ...follow.submission.composition import Composition
 from ...local.cluster import WORKLOAD_SERVICE_ACCOUNT
 from ...local.software import SparkMissing, find_spark
 from ..base.errors import CommandError, ExitCode, print_note
 from ..files.documents import read_application_file, require_file
-from ..submission.submission_source import name_options
+from ..submission.submission_source import name_options, upload_nothing
 
 _SCRIPT = ".py"
 _DRIVER_CONTAINER: Final = "spark-kubernetes-driver"
@@ -29,16 +31,20 @@ _EXECUTOR_NUMBER_KEYS: Final = frozenset({"spark.executor.instances", DYNAMIC_AL
 _LONGEST_NAME = 40
 
 
-def compose_local_application(file: str, arguments: Sequence[str], values: Mapping[str, Any]) -> JsonObject:
-    """Return the application of a manifest or a script. Print its warnings.
+def compose_local_application(
+    file: str, arguments: Sequence[str], values: Mapping[str, Any], sql_format: str = SqlFormat.TABLE
+) -> JsonObject:
+    """Return the application of a manifest, a script or SQL. Print its warnings.
 
     The pods of a local cluster are processes of this machine, so local files are not shipped: the application names
     their paths as `local://` URIs.
 
     Args:
-        file: A Python script, if its name ends with `.py`; otherwise a manifest, or `-` for standard input.
+        file: A Python script, if its name ends with `.py`; SQL, if its name ends with `.sql`; otherwise a manifest, or
+            `-` for standard input.
         arguments: The arguments of the script.
         values: The values of parameters by their names. They override the manifest.
+        sql_format: How the driver prints the result of the last SQL statement.
 
     Raises:
         CommandError: The file cannot be read, the application is not valid, or Spark is not installed.
@@ -50,9 +56,9 @@ def compose_local_application(file: str, arguments: Sequence[str], values: Mappi
     located = dict(values)
     if "py_files" in values:
         located["py_files"] = [_locate_module(path) if is_local(path) else path for path in values["py_files"]]
-    if file.endswith(_SCRIPT):
+    if file.endswith((_SCRIPT, SQL_EXTENSION)):
         with name_options():
-            document = _compose_script(file, arguments, located)
+            document = _compose_program(file, arguments, located, sql_format)
     elif arguments:
         raise CommandError(
             f"{file}: a manifest takes no arguments: set spec.driverArgs, or run a .py file", ExitCode.INVALID
@@ -69,12 +75,11 @@ def compose_local_application(file: str, arguments: Sequence[str], values: Mappi
     return document
 
 
-def _compose_script(file: str, arguments: Sequence[str], values: Mapping[str, Any]) -> JsonObject:
-    script = Path(file)
+def _compose_program(file: str, arguments: Sequence[str], values: Mapping[str, Any], sql_format: str) -> JsonObject:
     require_file(file)
     defaults: dict[str, Any] = {
-        "py_file": _locate(file),
-        "arguments": list(arguments),
+        **({"sql": file} if file.endswith(SQL_EXTENSION) else {"py_file": _locate(file)}),
+        "arguments": list(arguments) or None,
         "image": f"spark:{_find_spark_version()}",
         "service_account": WORKLOAD_SERVICE_ACCOUNT,
         # Relative paths of the script begin at the current folder, as with spark-submit.
@@ -82,9 +87,15 @@ def _compose_script(file: str, arguments: Sequence[str], values: Mapping[str, An
     }
     if not _EXECUTOR_NUMBER_KEYS & (values.get("conf") or {}).keys():
         defaults["executor_instances"] = 1
-    name = _build_name(script.stem)
+    name = _build_name(Path(file).stem)
     document = override_metadata(new_application(), name=name, namespace=None)
-    return apply_parameters(document, Parameters(**{**defaults, **values}), name)
+    parameters = Parameters(**{**defaults, **values})
+    if parameters.sql is None:
+        return apply_parameters(document, parameters, name)
+    if problems := parameters.find_problems():
+        raise InvalidResource(problems)
+    composition = Composition(document, parameters, TaskSettings(), [str(Path.cwd())], sql_output=sql_format)
+    return composition.compose(upload_nothing)
 
 
 def _locate_module(path: str) -> str:

@@ -16,12 +16,14 @@ from local_kubernetes.home import LocalClusterError, create_temporary_home
 from local_kubernetes.kubelet.node.images import ImageRule
 from local_kubernetes.log_export import export_logs
 
+from ...core.compose.sql import SqlFormat
 from ...core.kubernetes.json_object import JsonObject
 from ...follow.access.errors import ApplicationDeleted
 from ...follow.access.reference import ApplicationReference
 from ...follow.narration.driver_log import DriverLogOptions
 from ...follow.narration.narrator import Narration
 from ...follow.narration.obstacles import ATTENDED
+from ...follow.submission.sql_driver import MARK
 from ...follow.submission.submit import submit
 from ...follow.watching.wait import Conclusion, wait_for_end
 from ...follow.watching.watch import WatchHub
@@ -43,7 +45,7 @@ from .local_application import compose_local_application
 from .local_images import parse_image_rules
 
 _PARAMETERS = (
-    *("py_files", "packages", "conf"),
+    *("py_files", "packages", "conf", "sql_parameters"),
     *("driver_memory", "executor_memory", "executor_cores", "executor_instances"),
 )
 
@@ -56,6 +58,7 @@ class _Options:
     logs: str | None
     verbose: bool
     quiet: bool
+    result_only: bool
 
 
 @add_parameter_options(before="namespace", names=_PARAMETERS)
@@ -64,8 +67,8 @@ def run(
         str,
         Parameter(
             "FILE",
-            "Python script (.py), or a file with the manifest of one SparkApplication; - reads a manifest from "
-            "standard input",
+            "Python script (.py), SQL statements (.sql), or a file with the manifest of one SparkApplication; - reads "
+            "a manifest from standard input",
             check=require_text,
         ),
     ],
@@ -101,17 +104,25 @@ def run(
         bool, Parameter("--verbose", "print the whole log of the driver, with Spark's lines below level WARNING")
     ] = False,
     quiet: Quiet = False,
+    output: Annotated[
+        SqlFormat,
+        Parameter(
+            "-o --sql-format table|csv|json",
+            "how the result of the last SQL statement is printed; csv and json hide all other output of the driver",
+        ),
+    ] = SqlFormat.TABLE,
     image: ImageRules = None,
     log_format: LogFormatOption = LogFormat.TEXT,
     **parameters: Any,
 ) -> ExitCode:
-    """Run a script or a manifest on a temporary local cluster, which stops when the application ends.
+    """Run a script, SQL or a manifest on a temporary local cluster, which stops when the application ends.
 
     The output of the program goes to stdout, with the warnings and errors of Spark. The states of the application, the
     address of the Spark UI and the folder with all logs go to stderr. The exit code tells how the application ended.
     SIGTERM, SIGINT and SIGHUP end the application and its cluster.
 
-    A script runs with the installed Spark, in the current folder, with one executor by default.
+    A script or SQL runs with the installed Spark, in the current folder, with one executor by default. After SQL, the
+    result of the last statement is printed, at most 1,000 rows.
 
     Examples:
         # Run a script with one executor, and keep the output of its driver
@@ -120,13 +131,17 @@ def run(
         # Pass options to the script, and set memory and a Spark property
         spark-operator local run report.py --driver-memory 2g --conf spark.sql.shuffle.partitions=4 -- --day 2026-01-31
 
+        # Run the statements of a file, and save the rows of the last one
+        spark-operator local run query.sql --sql-parameter day=2026-01-31 -o csv > rows.csv
+
         # Run a manifest, and stop after ten minutes with exit code 4
         spark-operator local run pi.yaml --timeout 10m
     """
     check_quiet(quiet=quiet, verbose=verbose)
-    document = compose_local_application(file, arguments or (), read_parameter_values(parameters))
+    document = compose_local_application(file, arguments or (), read_parameter_values(parameters), output)
     limit = parse_duration(timeout) if timeout is not None else None
-    options = _Options(namespace, limit, parse_image_rules(image), logs, verbose, quiet)
+    result_only = output is not SqlFormat.TABLE
+    options = _Options(namespace, limit, parse_image_rules(image), logs, verbose, quiet, result_only)
     configure_logs(log_format, logging.CRITICAL if quiet else logging.WARNING)
     return run_until_signal(lambda: _run(document, options), after_sigterm=ExitCode.INTERRUPTED)
 
@@ -155,7 +170,7 @@ async def _follow_through(cluster: RunningCluster, document: JsonObject, options
         if isinstance(conclusion, str):
             print_error(f"{submission.reference}: {conclusion}")
             return ExitCode.INFRASTRUCTURE_FAILED
-        is_shown = options.verbose or has_shown_lines(conclusion)
+        is_shown = not options.result_only and (options.verbose or has_shown_lines(conclusion))
         return report_conclusion(conclusion, is_shown=is_shown, quiet=options.quiet)
     except TimeoutError:
         if options.limit is None or not limit.expired():
@@ -186,7 +201,11 @@ async def _wait(hub: WatchHub, reference: ApplicationReference, options: _Option
     """Wait until the application ends. Return a sentence if one of its pods cannot be started."""
     async with show_progress(None if options.verbose or options.quiet else sys.stderr) as progress:
         terminal = Terminal(
-            is_local=True, shows_routine=options.verbose, shows_spark=not options.quiet, progress=progress
+            is_local=True,
+            shows_routine=options.verbose,
+            shows_spark=not options.quiet,
+            mark=MARK if options.result_only else "",
+            progress=progress,
         )
         narration = Narration(terminal, DriverLogOptions(), pauses=ATTENDED)
         end = asyncio.create_task(wait_for_end(hub, reference, narration))

@@ -36,6 +36,7 @@ class Terminal:
         shows_spark: Whether to print any of Spark's own lines.
         is_local: Whether the driver is a process of this machine. Then the address of the Spark UI is printed, and
             more warnings are routine.
+        mark: The beginning of the lines of the driver's log to print, without it. Empty to print other lines, too.
         progress: The line that shows the state. None if there is no such line.
         since: The time from which states are printed. None for all states.
 
@@ -52,6 +53,7 @@ class Terminal:
         shows_routine: bool = True,
         shows_spark: bool = True,
         is_local: bool = False,
+        mark: str = "",
         progress: ProgressLine | None = None,
         since: datetime | None = None,
     ) -> None:
@@ -62,6 +64,7 @@ class Terminal:
         self.hidden = 0
         self._is_local = is_local
         self._shows_routine = shows_routine
+        self._mark = mark
         self._filter = SparkLineFilter(logging.WARNING if shows_spark else _ABOVE_ALL, is_local=is_local)
         self._shows_log = shows_log  # becomes False when a write fails
 
@@ -101,9 +104,10 @@ class Terminal:
         """Print the line to stdout, until a write fails."""
         if self._is_local and (url := find_ui_url(line, _LOOPBACK)):
             self._print_note(f"Spark UI: {url}")
-        is_routine = not self._filter.shows(line)
-        if not self._shows_log:
+        if not self._shows_log or not line.startswith(self._mark):
             return
+        is_routine = not self._mark and not self._filter.shows(line)
+        line = line.removeprefix(self._mark)
         if is_routine and not self._shows_routine:
             self.hidden += 1
             return

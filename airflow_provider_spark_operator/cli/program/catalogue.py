@@ -117,7 +117,7 @@ VERBS = (
     Verb("explain", "explain the fields of a resource, without a cluster", Section.DOCUMENTS),
     Verb("convert", "convert manifests of Kubeflow's operator, without a cluster", Section.DOCUMENTS),
     Verb("local up", "run the cluster in the foreground", Section.LOCAL),
-    Verb("local run", "run a script or a manifest on a temporary local cluster", Section.LOCAL),
+    Verb("local run", "run a script, SQL or a manifest on a temporary local cluster", Section.LOCAL),
     Verb("local status", "show whether a cluster runs, and its applications", Section.LOCAL),
     Verb("local down", "stop a cluster", Section.LOCAL),
     Verb("local reset", "delete the state of a stopped cluster", Section.LOCAL),

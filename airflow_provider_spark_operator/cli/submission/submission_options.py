@@ -7,6 +7,7 @@ import click
 
 from ...core.compose.application import TaskSettings
 from ...core.compose.retention import KEEP_FAILED_DRIVER
+from ...core.compose.sql import SqlFormat
 from ...core.dialects.dialect import find_api_version_problem
 from ...core.parameters.declaration import Panel
 from ...core.parameters.ttl import KEEP
@@ -49,7 +50,8 @@ SubmittedFile: TypeAlias = Annotated[
     str,
     Parameter(
         "FILE",
-        "manifest in YAML or JSON, - for standard input, or a program: a .py or .jar file, local or as a URI",
+        "manifest in YAML or JSON, - for standard input, or a program: a .py or .jar file, local or as a URI, or a "
+        "local .sql file",
         check=require_text,
     ),
 ]
@@ -108,6 +110,14 @@ DownloadFrom: TypeAlias = Annotated[
         "--download-from URL",
         "URL at which the driver reads the folder of --upload-to (default: the same URL, but s3a:// for s3://)",
         check=require_text,
+        panel=Panel.PROGRAM,
+    ),
+]
+SqlOutput: TypeAlias = Annotated[
+    SqlFormat,
+    Parameter(
+        "--sql-format table|csv|json",
+        "how the driver prints the result of the last SQL statement; csv and json hide all other output of the driver",
         panel=Panel.PROGRAM,
     ),
 ]

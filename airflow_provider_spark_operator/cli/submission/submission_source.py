@@ -11,11 +11,12 @@ from typing import Any, Final
 
 from ...core.compose.application import TaskSettings, apply_parameters
 from ...core.compose.rename import rename_derived_objects
+from ...core.compose.sql import SQL_EXTENSION, SqlFormat
 from ...core.kubernetes.json_object import JsonObject
 from ...core.kubernetes.manifest import build_manifest, is_stored
 from ...core.kubernetes.names import DEFAULT_API_VERSION
 from ...core.kubernetes.problems import InvalidResource, Problem
-from ...core.parameters.parameters import NAMES, Parameters
+from ...core.parameters.parameters import DECLARATIONS, NAMES, Parameters
 from ...core.spark.installation import advise_installation
 from ...follow.access.errors import NameTaken
 from ...follow.access.reference import ApplicationReference
@@ -50,7 +51,10 @@ def write_object(folder: str, place: str, content: bytes) -> bool:
     return True
 
 
-_PARAMETERS: Final = frozenset({*NAMES, "upload_to", "api_version"})
+_FLAGS: Final = {
+    name: (DECLARATIONS[name].flag if name in NAMES else "") or f"--{name.replace('_', '-')}"
+    for name in (*NAMES, "upload_to", "api_version")
+}
 
 
 @dataclass(frozen=True)
@@ -66,6 +70,7 @@ class Request:
         upload_to: URL of a folder for files that the application cannot contain. None if nothing is uploaded.
         download_from: The same folder as the driver reads it.
         api_version: The apiVersion of a program. None for that of spark.apache.org.
+        sql_format: How the driver prints the result of the last SQL statement.
     """
 
     file: str
@@ -76,6 +81,7 @@ class Request:
     upload_to: str | None
     download_from: str | None
     api_version: str | None
+    sql_format: str = SqlFormat.TABLE
 
 
 def compose_request(request: Request, write: WriteObject = write_object) -> JsonObject:
@@ -178,6 +184,7 @@ def _compose(request: Request, write: WriteObject) -> JsonObject:
         folders=[str(Path.cwd())],
         upload_to=request.upload_to,
         download_from=request.download_from,
+        sql_output=request.sql_format,
     )
     return composition.compose(write)
 
@@ -201,15 +208,17 @@ def _read_manifest(file: str) -> object:
 
 
 def _is_program(file: str) -> bool:
-    return file.endswith((".py", ".jar"))
+    return file.endswith((".py", ".jar", SQL_EXTENSION))
 
 
 def _add_program(file: str, values: dict[str, Any]) -> dict[str, Any]:
     if file.endswith(".jar"):
         return {**values, "jars": [file, *(values.get("jars") or ())]}
-    if values.get("py_file"):
-        raise CommandError("--py-file cannot be combined with a script: leave one of them out", ExitCode.INVALID)
-    return {**values, "py_file": file}
+    parameter = "sql" if file.endswith(SQL_EXTENSION) else "py_file"
+    if values.get(parameter):
+        option, noun = ("--sql", "an SQL file") if parameter == "sql" else ("--py-file", "a script")
+        raise CommandError(f"{option} cannot be combined with {noun}: leave one of them out", ExitCode.INVALID)
+    return {**values, parameter: file}
 
 
 def _build_name(file: str) -> str:
@@ -230,11 +239,11 @@ def _name_option(problem: Problem) -> Problem:
     """Return a problem whose text names options instead of parameters."""
 
     def rename(match: re.Match[str]) -> str:
-        return f"--{match[0].replace('_', '-')}" if match[0] in _PARAMETERS else match[0]
+        return _FLAGS.get(match[0], match[0])
 
     parameter, separator, rest = problem.path.partition(".")
     base, bracket, index = parameter.partition("[")
-    path = f"--{base.replace('_', '-')}{bracket}{index}{separator}{rest}" if base in _PARAMETERS else problem.path
+    path = f"{_FLAGS[base]}{bracket}{index}{separator}{rest}" if base in _FLAGS else problem.path
     return replace(problem, path=path, message=re.sub(r"\b[a-z]+(?:_[a-z]+)+\b", rename, problem.message))
 
 

@@ -26,6 +26,7 @@ from ...follow.narration.obstacles import ATTENDED, WaitState
 from ...follow.recording.budget import BudgetCheck
 from ...follow.recording.recorder import RunRecorder, discard
 from ...follow.submission.cancel import describe_outcome
+from ...follow.submission.sql_driver import MARK
 from ...follow.watching.wait import Conclusion, cancel_or_read_end, wait_for_end, wait_for_state
 from ...follow.watching.watch import WatchHub
 from ...kube.backoff import Backoff
@@ -82,6 +83,7 @@ class Wait:
         afterwards: What happens to the application after the limit, as a sentence.
         budget: The limits after which the application is deleted. None if there are none.
         prices: The prices of the budget. None if it does not limit the cost.
+        result_only: Whether to print only the lines of an SQL result.
     """
 
     states: Sequence[str] = ()
@@ -94,6 +96,7 @@ class Wait:
     afterwards: str = "The application continues"
     budget: Budget | None = None
     prices: PriceTable | None = None
+    result_only: bool = False
 
     @property
     def goals(self) -> str:
@@ -116,6 +119,7 @@ def read_wait(
     quiet: bool = False,
     budget: Budget | None = None,
     prices: PriceTable | None = None,
+    result_only: bool = False,
 ) -> Wait | None:
     """Return how to wait according to the options of a command; None if it does not wait.
 
@@ -128,13 +132,23 @@ def read_wait(
         raise CommandError("--timeout needs --wait or --follow", ExitCode.INVALID)
     if verbose and not follow:
         raise CommandError("--verbose needs --follow", ExitCode.INVALID)
+    if result_only and not follow:
+        raise CommandError("--sql-format needs --follow", ExitCode.INVALID)
     if quiet and not (wait or follow):
         raise CommandError("--quiet needs --wait or --follow", ExitCode.INVALID)
     check_quiet(quiet=quiet, verbose=verbose)
     limit = parse_duration(timeout) if timeout is not None else None
     if not (wait or follow):
         return None
-    return Wait(limit=limit, with_log=follow, verbose=verbose, quiet=quiet, budget=budget, prices=prices)
+    return Wait(
+        limit=limit,
+        with_log=follow,
+        verbose=verbose,
+        quiet=quiet,
+        budget=budget,
+        prices=prices,
+        result_only=result_only,
+    )
 
 
 def check_quiet(*, quiet: bool, verbose: bool) -> None:
@@ -225,6 +239,7 @@ async def _follow(
             shows_log=wait.with_log,
             shows_routine=wait.verbose,
             shows_spark=not wait.quiet,
+            mark=MARK if wait.result_only else "",
             progress=progress,
             since=wait.since,
         )
@@ -286,7 +301,7 @@ def _report_end(end: Conclusion, wait: Wait) -> ExitCode:
         print_note(f"{end.reference} reached state {end.reached}")
         return ExitCode.SUCCESS
     if not wait.goals or end.verdict.outcome is not Outcome.SUCCEEDED:
-        is_shown = wait.with_log and (wait.verbose or has_shown_lines(end))
+        is_shown = wait.with_log and not wait.result_only and (wait.verbose or has_shown_lines(end))
         return report_conclusion(end, is_shown=is_shown, quiet=wait.quiet)
     print_error(f"{end.reference} succeeded without reaching {wait.goals}")
     return ExitCode.APPLICATION_FAILED

@@ -25,6 +25,10 @@ _IMPORTS_REPORT: Final = re.compile(rb"^[ \t]*(?:from|import)[ \t]+spark_task\b"
 STORED_BYTES: Final = 1400 * 1024
 
 
+TASK_SCRIPT: Final = "airflow_task.py"
+"""The name of a script that a task makes."""
+
+
 @dataclass(frozen=True)
 class LocalFile:
     """A file to send with the application.

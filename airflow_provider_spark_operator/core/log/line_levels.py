@@ -36,7 +36,7 @@ _CONTINUED: Final = re.compile(
 _SPARK: Final = re.compile(
     rf'(?:\d\d/\d\d/\d\d [\d:]{{8}} |\{{"ts":"[^"]*","level":")({_WORDS})\b|Using Spark\'s default log4j profile: '
 )
-REPEATING: Final = r'\{"ts": "[^"]*", "level": "\w+", "logger": "DataFrameQueryContextLogger"'
+REPEATING: Final = r'\{"ts": "[^"]*", "level": "\w+", "logger": "(?:DataFrame|SQL)QueryContextLogger"'
 """The lines of JSON, of many thousand characters, with which PySpark repeats the message of an exception."""
 _REPEATING: Final = re.compile(REPEATING)
 HARMLESS: Final = "WARN (?:NativeCodeLoader: Unable|SparkEnv: I/O encryption enabled without)"

@@ -33,6 +33,7 @@ from .validators import (
     group,
     instance_of,
     integer,
+    mask_user,
     matches,
     name_of,
     one_of,
@@ -241,6 +242,14 @@ def is_python_package(text: str) -> bool:
     return re.fullmatch(r"\w[\w.-]*(\[[\w.,-]*\])?([=<>!~]=?[^:/]*)?", text.strip()) is not None
 
 
+def _check_sql(path: str, value: object) -> list[Problem]:
+    if not isinstance(value, str):
+        return [Problem(path, f"must be SQL text or the path of a .sql file, not {type(value).__name__}")]
+    if re.match(r"[a-zA-Z][a-zA-Z0-9+.-]*:/.*\.sql\Z", value):
+        return [Problem(path, f"must be the path of a local file, not the URL {mask_user(value)}")]
+    return [] if value.strip() else [Problem(path, "contains no statement")]
+
+
 DURATION: Final = _DURATION
 STRING: Final = satisfies(_is_text, "must be a string")
 NON_EMPTY: Final = matches(r"(?s).*\S.*", "must be a string")
@@ -259,6 +268,17 @@ PACKAGES: Final = each_word(
 EXCLUSIONS: Final = each_word(re.compile(r"[^:/\s,]+:[^:/\s,]+").fullmatch, "must have the form <group>:<artifact>")
 _AS_JSON: Final = ". Pass None, objects and lists as JSON text, for example json.dumps(value) or {{ value | tojson }}"
 ARGUMENTS: Final = each(instance_of((*_SCALARS, Pending), _SCALAR, _AS_JSON))
+SQL: Final = choose(_is_text, _check_sql, each(optional(_check_sql), "must be SQL text or a list of texts"))
+_SQL_VALUE: Final = optional(instance_of((*_SCALARS, Pending), _SCALAR, ". Write a date or a decimal as text"))
+SQL_PARAMETERS: Final = choose(
+    lambda value: isinstance(value, (list, tuple)),
+    each(_SQL_VALUE),
+    and_(
+        instance_of(OBJECT, "must be an object of named values, or a list"),
+        each_key(lambda key: isinstance(key, str) and (is_pending(key) or key.isidentifier()), "is not a name"),
+        each_value(_SQL_VALUE),
+    ),
+)
 PROPERTIES: Final = and_(
     instance_of(OBJECT, "must be an object of Spark properties"),
     each_key(lambda key: isinstance(key, str), "must be a string: put the names of properties in quotes"),

@@ -67,6 +67,17 @@ class Parameters:
     arguments: Sequence[object] | None = declare(
         checks.ARGUMENTS, Form.WORDS, Panel.PROGRAM, "ARGUMENT…", "arguments of the program"
     )
+    sql: Sequence[str] | str | None = declare(
+        checks.SQL, Form.TEXT, Panel.PROGRAM, "TEXT", "SQL statements, or a .sql file with statements"
+    )
+    sql_parameters: Mapping[str, object] | Sequence[object] | None = declare(
+        checks.SQL_PARAMETERS,
+        Form.MAP,
+        Panel.PROGRAM,
+        "NAME=VALUE",
+        "text that replaces the marker :NAME in SQL statements",
+        flag="--sql-parameter",
+    )
     main_class: str | None = declare(
         checks.STRING,
         Form.TEXT,
@@ -254,8 +265,8 @@ class Parameters:
             found += self._find_conflicts()
         found += filter(None, (self._find_script_problem(), self._find_limit_problem(), self._find_queue_problem()))
         found += filter(None, (self._find_executor_problem(),))
-        if alone and self.py_file is None and self.py_files is None and self.main_class is None:
-            found.append(Problem("", "no program is given: set application, py_file, or main_class with jars"))
+        if alone and all(one is None for one in (self.py_file, self.py_files, self.main_class, self.sql)):
+            found.append(Problem("", "no program is given: set application, py_file, sql, or main_class with jars"))
         elif alone and not found:
             priorities = (self._find_priority_problem(), self._find_exclusion_problem())
             found += filter(None, (self._find_version_problem(), self._find_instances_problem(), *priorities))
@@ -285,6 +296,11 @@ class Parameters:
         return list(found.values())
 
     def _find_script_problem(self) -> Problem | None:
+        if self.sql is not None:
+            others = [name for name in ("py_file", "main_class", "arguments") if getattr(self, name) is not None]
+            return Problem("sql", f"cannot be set together with {', '.join(others)}") if others else None
+        if self.sql_parameters is not None:
+            return Problem("sql_parameters", "has no effect without sql: set sql")
         if self.py_file is None or self.main_class is None:
             return None
         return Problem("main_class", "cannot be set together with py_file: an application runs a script or a class")

@@ -12,6 +12,7 @@ from ...core.parameters.parameters import Parameters
 from ...spark_task import MESSAGE_VARIABLE
 from .document import parse_pod_template
 from .shipment import Sender, WriteObject, add_report_settings, ship
+from .sql import write_program
 from .stamp import TaskStamp
 
 # The driver pod holds the report of the job. A terminated driver uses no memory and no CPU.
@@ -32,6 +33,7 @@ class Composition:
         generated: Files that the task makes.
         stamp: The task instance that owns the application. If None, no task owns it.
         streams: Whether the application runs streaming queries, whose program asks whether to stop.
+        sql_output: What the driver does with the result of the last SQL statement, see `sql_driver.run_statements`.
     """
 
     document: JsonObject
@@ -43,6 +45,7 @@ class Composition:
     generated: Sequence[LocalFile] = ()
     stamp: TaskStamp | None = None
     streams: bool = False
+    sql_output: str = ""
 
     def compose(self, write: WriteObject) -> JsonObject:
         """Return the application. Reads its files, and uploads those that it cannot contain.
@@ -56,16 +59,19 @@ class Composition:
             UploadFailed: A file could not be uploaded.
         """
         name = self.document["metadata"].get("name") or (self.stamp.build_default_name() if self.stamp else "")
+        parameters, generated = self.parameters, self.generated
+        if parameters.sql is not None:
+            parameters, generated = write_program(parameters, self.folders, self.sql_output)
         sender = Sender(
             application=name,
             try_id=self.stamp.task_instance_id if self.stamp else str(uuid4()),
             folders=self.folders,
             upload_to=self.upload_to,
             download_from=self.download_from,
-            generated=self.generated,
+            generated=generated,
         )
         dialect = dialect_of(self.document.get("apiVersion"))
-        parameters, files = ship(_parse_templates(self.parameters), sender, write, can_mount=dialect.can_mount_files)
+        parameters, files = ship(_parse_templates(parameters), sender, write, can_mount=dialect.can_mount_files)
         if self.streams and MESSAGE_VARIABLE not in (parameters.env_vars or {}):
             parameters = add_report_settings(parameters)
         settings = self.settings

@@ -13,8 +13,11 @@ import yaml
 from airflow_provider_spark_operator.cli import main
 from airflow_provider_spark_operator.cli.base.errors import ExitCode
 from airflow_provider_spark_operator.core.dialects.dialect import KUBEFLOW
+from airflow_provider_spark_operator.core.driver.configuration.inputs import PYTHON_RUNNER
 from airflow_provider_spark_operator.core.kubernetes.names import ANNOTATION_DAG_ID, ANNOTATION_TASK_ID, LABEL_TASK
 from airflow_provider_spark_operator.follow.submission.cancel import CancelOutcome, cancel
+from airflow_provider_spark_operator.follow.submission.driver_script import ARGUMENTS
+from airflow_provider_spark_operator.follow.submission.sql_driver import MARK
 from airflow_provider_spark_operator.follow.watching import wait
 from airflow_provider_spark_operator.testing.applications import Application
 from tests.cli.process import read_line, start_command, wait_for_exit
@@ -42,6 +45,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (path / "Daily report.py").write_text("import lib\n")
     (path / "job.py").write_text("import lib\n")
     (path / "lib.py").write_text("x = 1\n")
+    (path / "query.sql").write_text("-- two statements\nSELECT 1;\nSELECT :day\n")
+    (path / "latin.sql").write_bytes(b"SELECT '\xe9'")
     (path / "lib.zip").write_bytes(b"PK\x03\x04\xff\xfe")
     monkeypatch.chdir(path)
     return path
@@ -228,6 +233,33 @@ def test_follow_prints_routine_lines_of_spark_only_if_verbose(
 
 
 @pytest.mark.usefixtures("folder")
+def test_rows_of_sql_are_printed_without_other_output(
+    scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async def write_and_succeed(application: Any) -> None:
+        application.start()
+        for line in ("26/01/01 00:00:00 WARN SparkEnv: slow", f"{MARK}day", "+ exec java", f"{MARK}2026-01-31"):
+            application.log.write(line)
+        application.succeed()
+
+    scripted_cluster.script = write_and_succeed
+    words = ["query.sql", "--sql-parameter", "day=2026-01-31", "--image", "spark:4.3.0", "-f", "--sql-format", "csv"]
+    assert main(["submit", *words]) == ExitCode.SUCCESS
+    assert capsys.readouterr().out == "day\n2026-01-31\n"
+    (config_map,) = read_spec(scripted_cluster)["configMapSpecs"]
+    assert json.loads(config_map["data"][ARGUMENTS])["keywords"] == {
+        "statements": [
+            {"text": "SELECT 1", "line": 2, "file": "query.sql"},
+            {"text": "SELECT :day", "line": 3, "file": "query.sql"},
+        ],
+        "parameters": {"day": "2026-01-31"},
+        "output": "csv",
+    }
+    assert main(["submit", "pi.yaml", "--sql", "SELECT 1", "--follow"]) == ExitCode.SUCCESS
+    assert scripted_cluster.application("pi")["spec"]["mainClass"] == PYTHON_RUNNER
+
+
+@pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize("ends", ["succeeds", "fails"])
 def test_quiet_command_prints_only_the_output_of_the_program_and_the_cause(
     ends: str, scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]
@@ -401,6 +433,16 @@ def test_taken_name_is_exit_code_3(scripted_cluster: Cluster, capsys: pytest.Cap
         (["https://a/b.yaml"], "https://a/b.yaml: cannot be read: only a program (.py or .jar) can be a URL. Download"),
         (["pi.yaml", "--quiet"], "--quiet needs --wait or --follow"),
         (["pi.yaml", "--follow", "-q", "--verbose"], "--quiet and --verbose cannot be combined"),
+        (["gone.sql", "--image", "spark:4.3.0"], "gone.sql: cannot be read: no such file"),
+        (
+            ["s3://a/b.sql", "--image", "spark:4.3.0"],
+            "--sql: must be the path of a local file, not the URL s3://a/b.sql",
+        ),
+        (["query.sql", "1", "--image", "spark:4.3.0"], "--sql: cannot be set together with arguments"),
+        (["query.sql", "--sql", "SELECT 1"], "--sql cannot be combined with an SQL file: leave one of them out"),
+        (["latin.sql", "--image", "spark:4.3.0"], "--sql: could not read latin.sql: 'utf-8' codec"),
+        (["query.sql", "--image", "spark:4.3.0", "--sql-format", "csv"], "--sql-format needs --follow"),
+        (["pi.yaml", "--sql-parameter", "a=1"], "--sql-parameter: has no effect without sql"),
         (["job.py"], "--spark-version: is required, because no image is set"),
         (["pi.yaml", "--executor-memory", "4"], "--executor-memory: must be a size"),
         (["pi.yaml", "--image", ""], "--image: must not be empty"),

@@ -148,6 +148,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (tmp_path / name).write_text(MANIFEST)
     for name in ("report.py", "lib.py", "job.py"):
         (tmp_path / name).write_text("print(1)\n")
+    for name in ("query.sql", "totals.sql"):
+        (tmp_path / name).write_text("SELECT :day")
     (tmp_path / "prices.json").write_text('{"currency": "EUR", "prices": [{"coreHour": 0.04, "gibHour": 0.005}]}')
     (tmp_path / "controller.yaml").write_text("operatorName: other\n")
     (tmp_path / "dags").mkdir()

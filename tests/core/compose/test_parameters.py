@@ -183,6 +183,16 @@ def test_given_spark_version_overrides_image_tag() -> None:
 
 INVALID = [
     ({}, "no program is given"),
+    ({"sql": "SELECT 1", "py_file": "a.py"}, "sql: cannot be set together with py_file"),
+    ({"sql": "SELECT 1", "arguments": [1], "main_class": "A"}, "together with main_class, arguments"),
+    ({"sql": " "}, "sql: contains no statement"),
+    ({"sql": 7}, "sql: must be SQL text or a list of texts, but is of type int"),
+    ({"sql": ["SELECT 1", 7]}, "sql\\[1\\]: must be SQL text or the path of a .sql file, not int"),
+    ({"sql": "s3://bucket/a.sql"}, "must be the path of a local file, not the URL s3://bucket/a.sql"),
+    ({"sql": "SELECT 1", "sql_parameters": {"a b": 1}}, "'a b' is not a name"),
+    ({"sql": "SELECT 1", "sql_parameters": [[1]]}, "sql_parameters\\[0\\]: must be a string, a number"),
+    ({"sql": "SELECT 1", "sql_parameters": 1}, "sql_parameters: must be an object of named values, or a list"),
+    ({"py_file": "a.py", "sql_parameters": [1]}, "sql_parameters: has no effect without sql"),
     ({"py_file": "local:///a.py", "main_class": "A"}, "main_class: cannot be set together with py_file"),
     ({"py_file": "local:///a.py", "driver_memory": 4}, "driver_memory: must be a size with its unit, .* not 4"),
     ({"py_file": "local:///a.py", "executor_memory": "4"}, "executor_memory: must be a size with its unit"),

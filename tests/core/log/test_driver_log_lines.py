@@ -23,9 +23,7 @@ def test_error_is_kept_after_routine_lines() -> None:
 
 def test_lines_before_the_log_and_repeated_messages_are_routine() -> None:
     profile = "Using Spark's default log4j profile: org/apache/spark/log4j2-defaults.properties"
-    repeated = (
-        '{"ts": "2026-01-01 00:00:00.602", "level": "ERROR", "logger": "DataFrameQueryContextLogger", "msg": "no"}'
-    )
+    repeated = '{"ts": "2026-01-01 00:00:00.602", "level": "ERROR", "logger": "SQLQueryContextLogger", "msg": "no"}'
     assert collect_last_lines(profile, repeated, "ValueError: 7") == ("ValueError: 7",)
 
 

@@ -1,4 +1,4 @@
-"""The script that runs a decorated function in a driver and returns its result to the task.
+"""The script that runs a function in a driver and returns its result to the task.
 
 The return value comes back as the message that Kubernetes keeps of a terminated container. The message needs neither a
 store nor permissions, and holds 4 KiB. A larger value needs a store that the driver can write. If the driver can write
@@ -7,11 +7,9 @@ the store, it also stores a copy of a smaller value there.
 
 import json
 
-import libcst  # Airflow's own decorators load it as well
+from ...core.compose.files import TASK_SCRIPT, LocalFile
+from ...spark_task import MESSAGE_VARIABLE
 
-from ..spark_task import MESSAGE_VARIABLE
-
-SCRIPT = "airflow_task.py"
 ARGUMENTS = "airflow_task_arguments.json"
 # Kubernetes reads the message of a container here, unless the pod template sets another path.
 MESSAGE_FILE = "/dev/termination-log"
@@ -67,7 +65,7 @@ def _airflow_main():
         if not result_url:
             raise ValueError(
                 f"the return value has {{len(text.encode())}} bytes, but only {MESSAGE_BYTES} are possible without "
-                "upload_to. Set upload_to, or store the result and return its URL"
+                "upload_to. Set upload_to, or return less, for example the URL of a stored value"
             )
         _airflow_store(spark, json.dumps(value), result_url)
         text = json.dumps({{"{_MARK}": {{"stored": True}}}})
@@ -88,7 +86,7 @@ if __name__ == "__main__":
 
 def render_script(source: str) -> str:
     """Return the program of a driver that runs the function in `source` and reports its return value."""
-    return f"{_remove_annotations(source).rstrip()}\n\n{_HARNESS}"
+    return f"{source.rstrip()}\n\n{_HARNESS}"
 
 
 def render_arguments(function: str, positional: list[object], keywords: dict[str, object], *, wants_spark: bool) -> str:
@@ -102,6 +100,14 @@ def render_arguments(function: str, positional: list[object], keywords: dict[str
     )
 
 
+def build_files(script: str, arguments: str) -> tuple[LocalFile, ...]:
+    """Return the files of the program: the script, and what it reads."""
+    return (
+        LocalFile(TASK_SCRIPT, TASK_SCRIPT, script.encode()),
+        LocalFile(ARGUMENTS, ARGUMENTS, arguments.encode(), needed_by_executors=True),
+    )
+
+
 def parse_report(message: str | None) -> dict[str, object] | None:
     """Return the report of the script: its `value`, or that the value is `stored`; None without a report."""
     try:
@@ -110,25 +116,3 @@ def parse_report(message: str | None) -> dict[str, object] | None:
         return None
     result = report.get(_MARK) if isinstance(report, dict) else None
     return result if isinstance(result, dict) else None
-
-
-def _remove_annotations(source: str) -> str:
-    """Return `source` without the annotations of the function's parameters and result.
-
-    Python evaluates them when it defines the function. They use names of the module, which is not shipped.
-    Annotations inside the function stay: pandas UDFs need theirs.
-    """
-    module = libcst.parse_module(source)
-    body = [_strip(one) if isinstance(one, libcst.FunctionDef) else one for one in module.body]
-    return module.with_changes(body=body).code
-
-
-def _strip(function: libcst.FunctionDef) -> libcst.FunctionDef:
-    def strip(given: object) -> object:
-        return given.with_changes(annotation=None) if isinstance(given, libcst.Param) else given
-
-    given = function.params
-    lists = ("posonly_params", "params", "kwonly_params")
-    changed: dict[str, object] = {name: [strip(one) for one in getattr(given, name)] for name in lists}
-    changed |= {name: strip(getattr(given, name)) for name in ("star_arg", "star_kwarg")}
-    return function.with_changes(params=given.with_changes(**changed), returns=None)
