@@ -25,6 +25,7 @@ __all__ = [
     "SparkClusterDeletedByUser",
     "SparkInfrastructureFailed",
     "SparkSchedulingFailed",
+    "SparkStreamStalled",
 ]
 
 
