@@ -9,7 +9,7 @@ from typing import Final
 from ...core.kubernetes.json_object import JsonObject
 from ...core.kubernetes.times import format_duration
 from ...core.report.record_values import format_amount
-from ...core.report.report_rows import GROUPS, NUMBERS, sum_up
+from ...core.report.report_rows import GROUPS, NUMBERS, SPOT_COST, sum_up
 from ..base.errors import print_note
 from ..output.output import format_value
 from ..output.tables import Column, Table, format_incomplete
@@ -34,10 +34,12 @@ _TITLES: Final = {
     "executorCoreHours": "EXEC CORE-H",
     "executorGibHours": "EXEC GIB-H",
     "cost": "COST",
+    SPOT_COST: "SPOT",
 }
 # The columns that a narrow terminal leaves out, the first one first.
 _DROPPED: Final = (
-    *("driverGibHours", "executorGibHours", "waitingSeconds", "task", "team", "dag", "driverCoreHours", "seconds"),
+    *("driverGibHours", "executorGibHours", "waitingSeconds", SPOT_COST, "task", "team", "dag", "driverCoreHours"),
+    "seconds",
     "namespace",
 )
 _WIDTHS: Final = {"cost": 14}  # a sum can be longer than the first rows
@@ -130,11 +132,11 @@ def _build_reader(name: str) -> Callable[[JsonObject], str]:
         value = row.get(name)
         if not isinstance(value, int | float):
             return str(value or "")
+        if name == SPOT_COST:
+            return f"{value / row['cost']:.0%}" if row["cost"] else ""
         is_time = name.lower().endswith("seconds")
         shown = format_duration(timedelta(seconds=value)) if is_time else format_amount(value)
         unit = f" {row['currency'] or ''}" if name == "cost" else ""
-        if unit and row.get("spotCost") and value:
-            unit += f" ({row['spotCost'] / value:.0%} spot)"
         return format_incomplete(f"{shown}{unit}", is_incomplete=name in row["incomplete"])
 
     return read

@@ -15,13 +15,14 @@ from .timeline_rows import Tone
 
 _PLACES: Final = {ROLE_DRIVER: 2, ROLE_EXECUTOR: 4}  # of the amounts of a role in `NUMBERS`
 _AMOUNTS: Final = ("coreHours", "gibHours")
-_SPOT_COST: Final = "spotCost"  # a part of the cost, as incomplete as the cost
+SPOT_COST: Final = "spotCost"
+"""The member of a row with the part of the cost that is for spot nodes. It is as incomplete as the cost."""
 NUMBERS: Final = (
     "seconds",
     "waitingSeconds",
     *(f"{role}{amount[0].upper()}{amount[1:]}" for role in _PLACES for amount in _AMOUNTS),
     "cost",
-    _SPOT_COST,
+    SPOT_COST,
 )
 """The members of a row that are summed."""
 # The members that are too small, or unknown, because of a gap in the record.
@@ -83,7 +84,7 @@ def _is_running(record: Mapping[str, object]) -> bool:
 
 
 def _order(names: Container[str]) -> list[str]:
-    return [name for name in NUMBERS if name in names and name != _SPOT_COST]
+    return [name for name in NUMBERS if name in names and name != SPOT_COST]
 
 
 def build_recorded_rows(value: object, dag: str, task: str) -> list[JsonObject]:

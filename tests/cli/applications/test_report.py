@@ -9,11 +9,9 @@ import pytest
 
 from airflow_provider_spark_operator.cli import main
 from airflow_provider_spark_operator.cli.base.errors import ExitCode
-from airflow_provider_spark_operator.cli.views.report_table import ReportPrinter
 from airflow_provider_spark_operator.core.dialects.dialect import read_progress
 from airflow_provider_spark_operator.core.kubernetes.names import ANNOTATION_DAG_ID, ANNOTATION_TASK_ID
 from airflow_provider_spark_operator.core.report.events import find_pod_names
-from airflow_provider_spark_operator.core.report.report_rows import build_row
 from airflow_provider_spark_operator.kube.resources import EVENTS
 from tests.cli.applications.test_describe import forbid
 from tests.cli.cluster_objects import record_event
@@ -92,18 +90,6 @@ def test_json_has_the_cost_and_its_sum(
     assert shown["total"]["cost"] == load["cost"] + pi["cost"] >= 0
     assert (shown["total"]["runs"], shown["total"]["failed"], shown["total"]["currency"]) == (2, 1, "EUR")
     assert "executors" in {gap["what"] for gap in shown["total"]["missing"]}
-
-
-@pytest.mark.parametrize(("spot", "shown"), [(0.25, "0.400 EUR (62% spot)"), (0, "0.400 EUR"), (None, "0.400 EUR")])
-def test_table_shows_the_share_of_spot_nodes_in_the_cost(
-    capsys: pytest.CaptureFixture[str], spot: float | None, shown: str
-) -> None:
-    printer = ReportPrinter("table", None, "nothing", with_namespace=False)
-    cost = {"amount": 0.4, "currency": "EUR", **({} if spot is None else {"spot": spot})}
-    printer.print([build_row({"application": {"name": "pi"}, "totals": {"cost": cost}})])
-    printer.finish()
-    titles, *rows = capsys.readouterr().out.splitlines()
-    assert [row[titles.index("COST") :].strip() for row in rows] == [shown, shown]
 
 
 def test_csv_has_only_rows_and_no_formula(scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:

@@ -15,7 +15,7 @@ GAPS = [{"what": "executors", "why": "their pods were deleted"}]
 def build_rows() -> list[dict[str, Any]]:
     row = build_row(build(TABLE, build_pods()) | {"missing": GAPS}) | {"namespace": "production"}
     task = {"application": "daily-report-of-sales-a1b2c3", "dag": "sales", "task": "load", "team": "finance"}
-    return [row | {"cost": 0.0041}, row | task | {"cost": 99_999.5}] * 2
+    return [row | {"cost": 0.0041, "spotCost": 0.0}, row | task | {"cost": 99_999.5, "spotCost": 9_999.95}] * 2
 
 
 @pytest.mark.parametrize(
@@ -38,7 +38,7 @@ def test_each_row_is_one_line_that_fits_the_terminal(
     assert all(title in titles for title in kept)
     assert max(map(len, lines)) <= columns
     assert len(lines) == 4 + (2 if by else 0) + 1, "the rows, the groups, and the sum"
-    assert lines[0].endswith("≥0.0041 EUR")
+    assert "≥0.0041 EUR" in lines[0]
 
 
 def test_columns_without_values_are_left_out_first(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -48,3 +48,9 @@ def test_columns_without_values_are_left_out_first(monkeypatch: pytest.MonkeyPat
     titles = terminal.getvalue().splitlines()[0]
     assert not {"NAMESPACE", "DAG", "TASK", "TEAM"} & {*titles.split()}
     assert {"WAITING", "DURATION"} < {*titles.split()}
+
+
+def test_spot_column_shows_the_share_of_the_cost(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = open_terminal(monkeypatch, 250)
+    ReportPrinter("table", None, "", with_namespace=False).print(build_rows()[:2])
+    assert [line.split()[-1] for line in terminal.getvalue().splitlines()] == ["SPOT", "0%", "10%"]
