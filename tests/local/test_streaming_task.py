@@ -25,6 +25,7 @@ def run_example(folder: Path, run_id: str) -> Any:
 
     task = run_path(str(EXAMPLES / "spark_streaming.py"))["dag"].get_task("start_clicks")
     task.image, task.service_account, task.kubernetes_conn_id = "spark:4.3.0", "spark", None
+    task.deferrable = False  # `run` limits the time of a trigger
     task.arguments = [str(folder / "output"), str(folder / "checkpoint")]
     task_instance = TaskInstance("start_clicks")
     task_instance.run_id = run_id
