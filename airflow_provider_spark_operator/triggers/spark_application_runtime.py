@@ -266,6 +266,9 @@ class ApplicationWatch:
 
     async def _read_at_deadline(self, access: ClusterAccess, narration: Narration) -> ApplicationEvent:
         """Read the application once more: it may have ended in that moment, or while no triggerer was running."""
+        health = self._stream_check.health if self._stream_check else None
+        if health is not None and health.reached is not None:
+            return self._build_event(EventKind.REACHED, f"{self.reference} makes progress: {health.reached}")
         try:
             async with asyncio.timeout(LAST_READ_SECONDS), share_hub(access, waiting_for=str(self.reference)) as hub:
                 reference = await self._choose_reference(hub)
@@ -278,9 +281,6 @@ class ApplicationWatch:
             check = self._budget_check
             sentence = f"{self.reference} exceeded its budget: it has used {check.exceeded}"
             return await self._end_at_limit(access, narration, sentence, EventKind.OVER_BUDGET, check.budget.advice)
-        health = self._stream_check.health if self._stream_check else None
-        if health is not None and health.reached is not None:
-            return self._build_event(EventKind.REACHED, f"{self.reference} makes progress: {health.reached}")
         if health is not None and health.stalled is not None:
             sentence, advice = f"{self.reference} {health.stalled}", "A retry continues after the last committed batch"
             return await self._end_at_limit(access, narration, sentence, EventKind.STALLED, advice)

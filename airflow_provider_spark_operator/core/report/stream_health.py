@@ -55,8 +55,8 @@ class StreamHealth:
     @property
     def pause(self) -> float:
         """The seconds until the next check."""
-        longest = _SECONDS if self._latest else _FIRST_SECONDS
-        return min(longest, self._goal.stalled_seconds)
+        has_batch = any(query.get("batch") is not None for query in self._latest.values())
+        return min(_SECONDS if has_batch else _FIRST_SECONDS, self._goal.stalled_seconds)
 
     def check(self, report: JobReport | None, now: float) -> str | None:
         """Note what the job has reported lately. Return a warning; None if there is none.

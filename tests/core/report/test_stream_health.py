@@ -27,9 +27,9 @@ def test_first_progress_ends_the_wait() -> None:
     assert health.check(None, 3000) is None
     assert health.check(JobReport(), 3010) is None
     assert health.check(report(None, None), 3020) is None
-    assert (health.reached, health.pause) == (None, 30)
+    assert (health.reached, health.pause) == (None, 5)
     assert health.check(report(4, 4), 3030) is None
-    assert health.reached == "query clicks has completed batch 4 with 3 rows"
+    assert (health.reached, health.pause) == ("query clicks has completed batch 4 with 3 rows", 30)
 
 
 def test_stall_is_reported_once_until_the_queries_recover() -> None:
