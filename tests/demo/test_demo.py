@@ -33,7 +33,7 @@ class Demo:
         self.process = subprocess.Popen(
             [sys.executable, "-m", "demo", "--home", str(home), *options],
             cwd=REPOSITORY,
-            env={**os.environ, "HOME": str(home.parent / "home")},
+            env={**os.environ, "HOME": str(home.parent / "home"), "PYTHONDONTWRITEBYTECODE": "1"},
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,

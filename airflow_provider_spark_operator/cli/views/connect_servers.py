@@ -30,9 +30,11 @@ async def print_connect_servers(
         namespace: The namespace. None for all namespaces.
         selector: Selects servers by their labels.
     """
-    if all(kind.group != KUBEFLOW.group for kind in kinds) or not await client.is_served(_KIND):
+    if all(kind.group != KUBEFLOW.group for kind in kinds):
         return 0
     try:
+        if not await client.is_served(_KIND):
+            return 0
         servers = (await client.list(_KIND, namespace, label_selector=selector)).items
     except Forbidden:
         return 0
@@ -48,9 +50,9 @@ async def describe_connect_server(client: KubeClient, name: str) -> bool:
     Raises:
         KubeError: The API rejected the request or could not be reached.
     """
-    if not await client.is_served(_KIND):
-        return False
     try:
+        if not await client.is_served(_KIND):
+            return False
         server = await client.get(_KIND, name, client.default_namespace)
     except (NotFound, Forbidden):
         return False
