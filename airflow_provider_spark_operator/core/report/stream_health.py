@@ -82,11 +82,12 @@ class StreamHealth:
         return sentence
 
     def _note(self, report: JobReport, now: float) -> str | None:
-        is_first, has_recovered = not self._latest, self._has_warned
+        before, has_recovered = self._latest, self._has_warned
         self._latest, self._progress, self._has_warned = {**self._latest, **report.queries}, now, False
         if self._goal.ends_at_progress and any(query.get("batch") is not None for query in report.queries.values()):
             self.reached = JobReport(queries=report.queries).describe()
-        lost = [name for name, query in report.queries.items() if is_first and query.get("first") == 0]
+        began = {name: query.get("first") for name, query in report.queries.items()}
+        lost = [name for name, first in began.items() if first == 0 and before.get(name, {}).get("first") is None]
         if self._goal.continues and lost:
             return (
                 f"replaces an earlier version, but its query {lost[0]} began with batch 0: the checkpoint is lost, or "

@@ -52,6 +52,7 @@ def test_job_that_reports_nothing_is_stalled_and_can_be_ended() -> None:
 
 def test_new_version_that_begins_with_batch_0_has_lost_its_checkpoint() -> None:
     health = StreamHealth(StreamGoal(continues=True), 0)
+    assert health.check(report(None, None), 5) is None
     warning = health.check(report(0, 0), 10)
     assert warning is not None
     assert "its query clicks began with batch 0: the checkpoint is lost" in warning
