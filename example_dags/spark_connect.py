@@ -37,5 +37,5 @@ with DAG(
         """Count on the server."""
         return int(spark.range(limit).where("id % 2 = 0").count())
 
-    with stop.as_teardown(setups=server):
-        count_even_numbers.expand(limit=[10, 1_000, 100_000])
+    # Mapped tasks need the arrow: Airflow does not add them to `with stop.as_teardown(…)`.
+    count_even_numbers.expand(limit=[10, 1_000, 100_000]) >> stop.as_teardown(setups=server)
