@@ -136,7 +136,7 @@ async def check_sentences(view: View) -> None:
     assert text.startswith("You do not have permission to read this DAG or its XComs.")
     assert "pi" not in text.split()
     task = "spark-view/?dag_id=shown&run_id=RUN&task_id="
-    assert "does not contain the record of a run" in await view.open(f"{task}other")
+    assert "is not the record of a run" in await view.open(f"{task}other")
     assert "does not know this task instance" in await view.open(f"{task}unknown")
     assert "names no DAG" in await view.open("spark-view/?dag_id={DAG_ID}")
 

@@ -5,6 +5,7 @@ const [VERSION, FIRST_EXECUTORS, DAY] = [1, 20, 86400];
 const TONES = ["waiting", "starting", "running", "succeeded", "failed", "released", "driver", "executor"];
 const MARK_TONES = { AttemptFailed: "failed", ExecutorFailed: "failed", Failed: "failed", Succeeded: "succeeded" };
 const TAGS = [[/\bOOMKilled\b/, "OOM"], [/\bPreempt/, "preempted"], [/\bEvict|\bDeletionByTaintManager\b/, "evicted"]];
+const NO_RECORD = "The XCom spark_run of this task is not the record of a run. Another program may have written it.";
 const STEPS = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200,
   ...[1, 2, 7, 14, 28, 91, 365, 3650].map((days) => days * DAY)];
 
@@ -13,9 +14,7 @@ export const list = (value) => (Array.isArray(value) ? value.filter((one) => one
 
 /** Return why a value is no record that this page can show; an empty string if it is one. */
 export function findProblem(value) {
-  if (!Number.isInteger(value?.version)) {
-    return "The XCom spark_run of this task does not contain the record of a run. Another program may have written it.";
-  }
+  if (!Number.isInteger(value?.version)) return NO_RECORD;
   if (value.version !== VERSION) {
     return `The record has the version ${value.version}, but this page reads version ${VERSION}. Install the same ` +
       "version of airflow-provider-spark-operator on the API server as on the workers.";
@@ -24,10 +23,8 @@ export function findProblem(value) {
 }
 
 /** Return a time of a record in milliseconds; undefined if it is missing or invalid. */
-export function readTime(text) {
-  const time = typeof text === "string" ? Date.parse(text) : NaN;
-  return Number.isNaN(time) ? undefined : time;
-}
+export const readTime = (text) =>
+  (typeof text === "string" && !Number.isNaN(Date.parse(text)) ? Date.parse(text) : undefined);
 
 /** Return the two largest units of a duration in milliseconds: 5m3s, 2d4h. */
 export function formatDuration(milliseconds) {
@@ -67,17 +64,14 @@ export function layOut(record, { left = 0, right = 100, least = 0.3, ticks = 10,
     groups.push({ title: `executors: ${total}${part}; at most ${most} at once`, rows, more });
   }
   const known = groups.filter(({ rows }) => rows.length).map((group) => ({ ...group, rows: group.rows.map(bar) }));
-  return {
-    begin, end, groups: known,
+  return { begin, end, groups: known,
     tones: TONES.filter((tone) => known.some(({ rows }) => rows.some((row) => row.tone === tone))),
     ticks: chooseTicks(span, ticks).map((tick) => ({ x: place(begin + tick), text: formatDuration(tick) })),
     marks: list(record.marks).filter(({ time }) => readTime(time) !== undefined).map(({ time, kind, text }) => (
       { time: readTime(time), x: place(readTime(time)), kind: String(kind), text: String(text),
         tone: MARK_TONES[kind] ?? "starting" })),
-    curve: counts.length > 0 && {
-      most: Math.max(1, most), last: place(Math.max(end, readTime(counts.at(-1)[0]))),
-      steps: counts.map(([time, number]) => [place(readTime(time)), number / Math.max(1, most)]),
-    },
+    curve: counts.length > 0 && { most: Math.max(1, most), last: place(Math.max(end, readTime(counts.at(-1)[0]))),
+      steps: counts.map(([time, number]) => [place(readTime(time)), number / Math.max(1, most)]) },
   };
 }
 

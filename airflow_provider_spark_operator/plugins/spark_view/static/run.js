@@ -54,9 +54,9 @@ function build(record, links, one) {
     ...buildHead(record, layout), buildVerdict(record), buildLinks(links, one), buildLanes(layout),
     section("Events", buildMarks(layout)), section("Waits", buildWaits(record, layout)),
     section(`Totals${time}`, buildTotals(record)),
-    section("Advice", listTexts(record.advice, ({ text }) => make("li", {}, `${text}`))),
-    section("What Spark did", listTexts(record.spark?.facts, formatFact)),
-    section("Reported by the job", listTexts(describeReport(record.report ?? {}), formatFact)),
+    section("Advice", listTexts(record.advice, formatText)),
+    section("What Spark did", listTexts(record.spark?.facts, ({ name, text }) => make("li", {}, `${name}: ${text}`))),
+    section("Reported by the job", listTexts(listReport(record.report ?? {}), formatText)),
     section("Earlier tries", listTexts(record.earlierTries, ({ tryNumber, begin, end, verdict = {} }) =>
       make("li", {}, `Try ${tryNumber}: ${verdict.sentence ?? verdict.outcome ?? "unknown"} `,
         make("span", { class: "note" }, [begin, end].map(readTime).filter(Boolean).map(formatTime).join(" to "))))),
@@ -66,14 +66,13 @@ function build(record, links, one) {
 
 const section = (title, content) => content && make("section", {}, make("h2", {}, title), content);
 const listTexts = (value, format) => list(value).length > 0 && make("ul", {}, list(value).map(format));
-
-const formatFact = ({ name, text }) => make("li", {}, `${name}: ${text}`);
-const describeReport = ({ checks, metadata, progress, queries }) => [
+const formatText = ({ text }) => make("li", {}, `${text}`);
+const listReport = ({ checks, metadata, progress, queries }) => [
   ...Object.entries(checks ?? {}).map(([name, check]) => (
-    { name: `check ${name} ${check?.passed ? "passed" : "failed"}`, text: check?.detail ?? "no detail" })),
-  ...Object.entries(queries ?? {}).map(([name, query]) => (
-    { name: `query ${name}`, text: `batch ${query?.batch ?? "none"} at ${query?.time}` })),
-  ...Object.entries({ ...metadata, ...(progress >= 0 && { progress }) }).map(([name, text]) => ({ name, text }))];
+    `check ${name} ${check?.passed ? "passed" : "failed"}${check?.detail ? `: ${check.detail}` : ""}`)),
+  ...Object.entries(queries ?? {}).map(([name, one]) => `query ${name}: batch ${one?.batch ?? "none"}, ${one?.time}`),
+  ...Object.entries({ ...metadata, ...(progress >= 0 && { progress }) }).map(([name, value]) => `${name}: ${value}`),
+].map((text) => ({ text }));
 
 function buildHead(record, { begin, end }) {
   const { application, verdict, live } = record;

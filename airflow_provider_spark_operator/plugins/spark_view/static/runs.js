@@ -30,7 +30,6 @@ export async function showRuns(scope) {
   const columns = COLUMNS.filter(([title]) => title !== "Run" || !scope.run);
   const [rows, known] = [[], new Map()];
   let [offset, total, loading, sorted, up, words, pending] = [0, Infinity, undefined, undefined, false, "", 0];
-
   const sort = (title) => { [up, sorted] = [sorted === title ? !up : false, title]; render(); };
   const heads = columns.map(([title]) => make("th", { scope: "col" },
     make("button", { type: "button", id: `by-${title}`, click: () => sort(title) }, title)));
