@@ -7,6 +7,7 @@ import asyncio
 import logging
 import socket
 from contextlib import ExitStack, contextmanager
+from threading import Event
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from ..airflow_compat import AirflowFailException
@@ -124,6 +125,8 @@ def open_session(
     with LoopThread() as loop, ExitStack() as stack:
         client = loop.run(open_client(access))
         stack.callback(lambda: loop.run(client.close()))
+        closed = Event()
+        stack.callback(closed.set)
         try:
             server = loop.run(find_server(client, name, namespace))
         except PodMissing as error:
@@ -137,6 +140,8 @@ def open_session(
         logger.info("opening a session with %s at %s", server.reference, address)
 
         def find_loss_now() -> str | None:
+            if closed.is_set():  # a thread of PySpark can still release results of the session
+                return "the session has ended"
             try:
                 return loop.run(find_loss(client, server))
             except KubeError as error:
