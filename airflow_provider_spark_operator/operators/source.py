@@ -11,7 +11,7 @@ from ..core.compose.sql import SqlText, is_sql_file
 from ..hooks.text_file import build_read_error, read_text_file
 
 SQL = "SQL"
-"""What a file with SQL statements contains, for messages."""
+"""The word for the content of a file with SQL statements, in messages."""
 
 
 def may_be_file(source: object) -> bool:

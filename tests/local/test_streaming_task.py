@@ -36,7 +36,7 @@ def run_example(folder: Path, run_id: str) -> Any:
 @pytest.mark.airflow
 @pytest.mark.timeout(600)
 async def test_new_versions_replace_the_running_one_and_stop_ends_the_last(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with run_cluster(tmp_path / "home") as cluster:
         monkeypatch.setenv("KUBECONFIG", str(cluster.kubeconfig))
@@ -54,17 +54,16 @@ async def test_new_versions_replace_the_running_one_and_stop_ends_the_last(
             return len(list(commits.glob("[0-9]*"))) >= 2
 
         await wait_until_async(has_commits, seconds=DEADLINE)
-        capsys.readouterr()
+        caplog.clear()
         assert await asyncio.to_thread(run_example, tmp_path, "second") == "clicks"
         uids.append(await read_uid())
-        log = capsys.readouterr().out  # Airflow prints the log of a task
-        assert "asked SparkApplication default/clicks to stop" in log
-        assert "did not stop within" not in log
-        assert LOST not in log
+        assert "asked SparkApplication default/clicks to stop" in caplog.text
+        assert "did not stop within" not in caplog.text
+        assert LOST not in caplog.text
         await asyncio.to_thread(run_example, tmp_path / "moved", "third")
         uids.append(await read_uid())
         assert len(set(uids)) == 3
-        assert LOST in capsys.readouterr().out
+        assert LOST in caplog.text
         async with start_command("stop", "clicks", "--kubeconfig", str(cluster.kubeconfig), home=tmp_path) as process:
             code, _, err = await wait_for_exit(process, DEADLINE)
         assert code == ExitCode.SUCCESS, err

@@ -10,6 +10,7 @@ from airflow_provider_spark_operator.core.compose.files import (
     convert_to_spark_url,
     list_paths,
     locate_files,
+    needs_report_module,
     pack_files,
 )
 from airflow_provider_spark_operator.core.kubernetes.problems import InvalidResource
@@ -57,6 +58,16 @@ def test_local_paths_are_replaced_by_uris() -> None:
 
 def test_list_paths_starts_with_script() -> None:
     assert list_paths(Parameters(py_file="a.py", jars="b.jar,c.jar", files=["d"])) == ["a.py", "d", "b.jar", "c.jar"]
+
+
+@pytest.mark.parametrize(
+    ("names", "expected"),
+    [(["job.py"], True), (["job.txt"], False), (["job.py", "spark_task.py"], False), ([], False)],
+)
+def test_report_module_is_added_to_scripts_that_import_it(names: list[str], expected: bool) -> None:
+    files = [LocalFile(name, name, b"from spark_task import report\n") for name in names]
+    assert needs_report_module(files) is expected
+    assert not needs_report_module([JOB])
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ STOP_PERMISSION: Final = Permission(PODS, ("patch",))
 SCALE_PERMISSION: Final = Permission(STATEFUL_SETS, ("patch",), "scale")
 """What `cluster scale` needs in addition to docs/manifests/airflow.yaml."""
 METRICS_PERMISSION: Final = Permission(PODS, ("get",), "proxy")
-"""What the parameter `spark_metrics` of a task needs. The rule is a comment in docs/manifests/airflow.yaml."""
+"""The permission for the parameter `spark_metrics`. The rule is a comment in docs/manifests/airflow.yaml."""
 
 
 _START_FOR_FINALIZERS: Final = (
