@@ -35,7 +35,7 @@ _LONGEST_TEXT = 200
 
 
 class Report:
-    """The report of a job. No method fails a job, and all may be called from several threads."""
+    """The report of a job. If it cannot be written, the job continues. Several threads may call the methods."""
 
     def __init__(self) -> None:
         self._lock = threading.RLock()

@@ -94,7 +94,7 @@ class SparkConnectDecoratedOperator(DecoratedOperator):
     def on_kill(self) -> None:
         """Interrupt the queries of the session, which the server would continue for an hour."""
         if self._session is not None:
-            # A thread of its own: the signal may have interrupted the client in the middle of a request.
+            # In another thread, because the signal may have interrupted the client in the middle of a request.
             thread = threading.Thread(target=self._session.interruptAll, daemon=True)
             thread.start()
             thread.join(_INTERRUPT_SECONDS)

@@ -14,7 +14,7 @@ from airflow_provider_spark_operator.exceptions import SparkApplicationFailed, S
 from airflow_provider_spark_operator.operators.spark_application import SparkApplicationOperator
 from airflow_provider_spark_operator.operators.spark_connect import DeleteSparkConnectOperator, SparkConnectOperator
 from airflow_provider_spark_operator.testing.applications import Application
-from local_kubernetes.api.kinds.kinds import SECRETS
+from local_kubernetes.api.kinds.kinds import CONFIG_MAPS, SECRETS
 from tests.cluster import NAMESPACE, Cluster, run_on, succeed
 from tests.task import TaskInstance, create_cleared_try, defer, fire, reload, run
 
@@ -100,6 +100,18 @@ def test_token_of_an_earlier_server_of_the_name_is_replaced(server: Cluster) -> 
     run(start(False), TaskInstance())
     (secret,) = list_secrets(server)
     assert secret["metadata"]["ownerReferences"][0]["uid"] == server.application()["metadata"]["uid"]
+
+
+def test_secret_that_another_program_manages_is_kept(server: Cluster) -> None:
+    manager = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "shared"}}
+    uid = server.do(lambda: server.store.create(CONFIG_MAPS, NAMESPACE, manager))["metadata"]["uid"]
+    owner = {"apiVersion": "v1", "kind": "ConfigMap", "name": "shared", "uid": uid}
+    metadata = {"name": "shared-connect", "ownerReferences": [owner]}
+    document = {"apiVersion": "v1", "kind": "Secret", "metadata": metadata}
+    server.do(lambda: server.store.create(SECRETS, NAMESPACE, document))
+    run(start(False), TaskInstance())
+    (secret,) = list_secrets(server)
+    assert secret["metadata"]["ownerReferences"] == [owner]
 
 
 def test_cleared_task_keeps_server_that_other_tasks_use(server: Cluster, deferrable: bool) -> None:

@@ -8,7 +8,7 @@ from .verdict import FailureKind, Outcome, Verdict
 
 
 def blame_checks(verdict: Verdict, failed: Sequence[str]) -> Verdict:
-    """Return the verdict on an application with failed checks: a failure of its own kind, if the program succeeded.
+    """Return the verdict on an application with failed checks: a failure of the kind `check` if the program succeeded.
 
     Args:
         verdict: The verdict without the report of the job.

@@ -93,7 +93,7 @@ async def find_loss(client: KubeClient, server: ConnectServer) -> str | None:
 async def create_token(client: KubeClient, server: JsonObject, reference: ApplicationReference) -> None:
     """Create the Secret with the token of a server, unless it exists. It is deleted with the server.
 
-    A Secret that another application owns is the remainder of an earlier server of the same name, and is replaced.
+    A Secret that an earlier server of the same name owns is replaced. Any other Secret is that of a user, and stays.
 
     Args:
         client: The client of the cluster.
@@ -131,11 +131,12 @@ async def create_token(client: KubeClient, server: JsonObject, reference: Applic
 
 
 async def _is_kept(client: KubeClient, name: str, reference: ApplicationReference) -> bool:
-    """Return whether a Secret is that of the server or of a user. Delete it otherwise."""
+    """Return whether a Secret is that of the server or of a user. Delete that of an earlier server of the same name."""
+    server = (reference.resource.kind, reference.name)
     try:
         present = (await client.get(SECRETS, name, reference.namespace))["metadata"]
-        owners = present.get("ownerReferences") or ()
-        if not owners or any(owner["uid"] == reference.uid for owner in owners):
+        uids = {one["uid"] for one in present.get("ownerReferences") or () if (one["kind"], one["name"]) == server}
+        if not uids or reference.uid in uids:
             return True
         await client.delete(SECRETS, name, reference.namespace, uid=present["uid"])
     except NotFound:
