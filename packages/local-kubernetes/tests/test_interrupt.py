@@ -23,6 +23,8 @@ class Stop:
 
 sys.meta_path.insert(0, Stop())
 """
+# One long sleep does not notice a signal that arrives immediately before it.
+SLEEP_IN_SHORT_STEPS = "while True: time.sleep(0.01)"
 
 
 def start_stopped(folder: Path, module: str, action: str) -> "subprocess.Popen[str]":
@@ -42,7 +44,7 @@ def start_stopped(folder: Path, module: str, action: str) -> "subprocess.Popen[s
     "module", ["local_kubernetes.command", "argparse", "aiohttp", "local_kubernetes.kubelet.node.images"]
 )
 def test_sigint_during_an_import_ends_with_130_and_no_traceback(tmp_path: Path, module: str) -> None:
-    with start_stopped(tmp_path, module, "time.sleep(600)") as process:
+    with start_stopped(tmp_path, module, SLEEP_IN_SHORT_STEPS) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == f"importing {module}\n"
         process.send_signal(signal.SIGINT)

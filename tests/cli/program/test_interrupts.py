@@ -9,6 +9,7 @@ from airflow_provider_spark_operator.cli.base.errors import ExitCode
 from tests.cli.process import read_line, start_command, wait_for_exit
 
 # Python imports this module when it starts. The module stops the process where it would import a given module.
+# It sleeps in short steps: one long sleep does not notice a signal that arrives immediately before it.
 STOP_AT_IMPORT = """
 import os, sys, time
 
@@ -16,9 +17,19 @@ class Stop:
     def find_spec(self, name, path=None, target=None):
         if name == os.environ["STOP_AT"]:
             print("importing", name, flush=True)
-            time.sleep(600)
+            while True: time.sleep(0.01)
 
 sys.meta_path.insert(0, Stop())
+"""
+
+STOP_AT_DUMP = """
+import json, time
+
+def stop(*_, **__):
+    print("writing", flush=True)
+    while True: time.sleep(0.01)
+
+json.dumps = stop
 """
 
 
@@ -43,9 +54,7 @@ async def test_sigint_during_an_import_ends_with_130_and_no_traceback(tmp_path: 
 
 
 async def test_sigint_while_a_verb_runs_ends_with_130(tmp_path: Path) -> None:
-    (tmp_path / "sitecustomize.py").write_text(
-        "import json, time\njson.dumps = lambda *_, **__: (print('writing', flush=True), time.sleep(600))"
-    )
+    (tmp_path / "sitecustomize.py").write_text(STOP_AT_DUMP)
     async with start_command("crds", "-o", "json", home=tmp_path, variables={"PYTHONPATH": str(tmp_path)}) as process:
         await read_line(process, "writing")
         process.send_signal(signal.SIGINT)
@@ -55,7 +64,7 @@ async def test_sigint_while_a_verb_runs_ends_with_130(tmp_path: Path) -> None:
 
 
 async def test_ignored_sigint_stays_ignored_during_imports(tmp_path: Path) -> None:
-    stop = STOP_AT_IMPORT.replace("time.sleep(600)", "os.kill(os.getpid(), 2)")
+    stop = STOP_AT_IMPORT.replace("while True: time.sleep(0.01)", "os.kill(os.getpid(), 2)")
     (tmp_path / "sitecustomize.py").write_text(stop)
     variables = {"PYTHONPATH": str(tmp_path), "STOP_AT": "airflow_provider_spark_operator.cli.program.command"}
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
