@@ -139,26 +139,9 @@ class SparkApplicationTrigger(BaseTrigger):
 
     @cached_property
     def _watch(self) -> "ApplicationWatch":
-        from .spark_application_runtime import build_application_watch
+        from .spark_application_runtime import ApplicationWatch
 
-        return build_application_watch(
-            namespace=self.namespace,
-            name=self.name,
-            uid=self.uid,
-            api_version=self.api_version,
-            stamp=self.stamp,
-            kubernetes_conn_id=self.kubernetes_conn_id,
-            connection_required=self.connection_required,
-            deadline=self.deadline,
-            driver_log=self.driver_log,
-            secret_places=self.secret_places,
-            record=self.record,
-            budget=self.budget,
-            metrics=self.metrics,
-            capacity_wait=self.capacity_wait,
-            expects=self.expects,
-            streaming=self.streaming,
-        )
+        return ApplicationWatch(self)
 
 
 class SparkApplicationStateTrigger(BaseTrigger):
@@ -251,14 +234,6 @@ class SparkApplicationStateTrigger(BaseTrigger):
 
     @cached_property
     def _watch(self) -> "StateWatch":
-        from .spark_application_runtime import build_state_watch
+        from .spark_application_runtime import StateWatch
 
-        return build_state_watch(
-            name=self.name,
-            expects=self.expects,
-            namespace=self.namespace,
-            kubernetes_conn_id=self.kubernetes_conn_id,
-            api_version=self.api_version,
-            poke_interval=self.poke_interval,
-            stamp=self.stamp,
-        )
+        return StateWatch(self)

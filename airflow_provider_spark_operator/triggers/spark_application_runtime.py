@@ -5,20 +5,19 @@ DAG files do not import this module: it loads the Kubernetes client.
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import Awaitable, Mapping
 from contextlib import nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import cached_property, partial
-from typing import Any
+from typing import TYPE_CHECKING
 
 from asgiref.sync import sync_to_async
 
 from ..airflow_compat import AirflowException
 from ..core.dialects.dialect import read_progress
 from ..core.kubernetes.json_object import JsonObject
-from ..core.log.secret_values import SecretPlace
 from ..core.report.budget import Budget
-from ..core.report.stream_health import StreamGoal, read_goal
+from ..core.report.stream_health import read_goal
 from ..core.states.capacity_wait import CapacityWait
 from ..follow.access.errors import ApplicationDeleted
 from ..follow.access.outage_tolerance import retry
@@ -48,7 +47,6 @@ from ..hooks.connection import async_read_access
 from ..hooks.task_log import TaskLog, read_driver_log_options
 from ..kube.connection import ClusterAccess
 from ..kube.errors import ConfigurationError, KubeError, describe_error
-from ..kube.resources import ResourceType
 from ..links.link_target import build_link_target
 from ..links.spark_application import LINKS
 from ..links.target import LinkTarget
@@ -63,126 +61,54 @@ from .resource_secrets import ResourceSecrets
 from .run_record import build_store, read_prices
 from .task_instance import Fate, read_fate
 
+if TYPE_CHECKING:
+    from .spark_application import SparkApplicationStateTrigger, SparkApplicationTrigger
+
 logger = logging.getLogger(__name__)
 
 
-def build_application_watch(
-    *,
-    namespace: str,
-    name: str,
-    uid: str,
-    api_version: str,
-    stamp: Mapping[str, Any] | None,
-    kubernetes_conn_id: str | None,
-    connection_required: bool,
-    deadline: str | None,
-    driver_log: bool | str,
-    secret_places: Sequence[SecretPlace],
-    record: bool,
-    budget: Mapping[str, Any] | None,
-    metrics: bool,
-    capacity_wait: Mapping[str, Any] | None,
-    expects: Sequence[str],
-    streaming: Mapping[str, Any] | None,
-) -> "ApplicationWatch":
-    """Return the wait that the stored arguments of a `SparkApplicationTrigger` describe."""
-    return ApplicationWatch(
-        reference=ApplicationReference(namespace, name, uid, resource_of(api_version)),
-        kubernetes_conn_id=kubernetes_conn_id,
-        connection_required=connection_required,
-        stamp=TaskStamp.from_arguments(stamp) if stamp else None,
-        deadline=deadline,
-        driver_log=driver_log,
-        secrets=ResourceSecrets(secret_places),
-        is_recorded=record,
-        budget=Budget.from_arguments(budget) if budget else None,
-        is_measured=metrics,
-        capacity_wait=CapacityWait.from_arguments(capacity_wait) if capacity_wait else None,
-        expects=expects,
-        stream_goal=read_goal(streaming) if streaming else None,
-    )
-
-
-def build_state_watch(
-    *,
-    name: str,
-    expects: Sequence[str],
-    namespace: str | None,
-    kubernetes_conn_id: str | None,
-    api_version: str,
-    poke_interval: float,
-    stamp: Mapping[str, Any] | None,
-) -> "StateWatch":
-    """Return the wait that the stored arguments of a `SparkApplicationStateTrigger` describe."""
-    return StateWatch(
-        name=name,
-        expects=expects,
-        namespace=namespace,
-        kubernetes_conn_id=kubernetes_conn_id,
-        resource=resource_of(api_version),
-        poke_interval=poke_interval,
-        stamp=TaskStamp.from_arguments(stamp) if stamp else None,
-    )
-
-
-@dataclass(frozen=True)
 class ApplicationWatch:
     """The wait of a task for the end of one application.
 
+    Args:
+        trigger: The trigger, which stores the arguments of the wait.
+
     Attributes:
         reference: The application, in the version that was stored.
-        kubernetes_conn_id: The connection. If None, the default cluster is used.
-        connection_required: Whether the connection existed at the submission.
-        stamp: The owner of the application; None if it is unknown.
-        deadline: ISO 8601 time after which to stop waiting. If None, there is no limit.
-        driver_log: Whether the log of the driver is added to the log of the task, or the lowest level of Spark's lines.
-        situation: The state of the application and what it waits for, as far as they are known.
-        secrets: The secrets of the application, which are masked in the log of the task and in the event.
-        is_recorded: Whether the record of the run is stored as an XCom of the task.
-        budget: What the application may use. None if its use is not limited.
-        is_measured: Whether the Spark UI of the driver is read while the application runs.
-        capacity_wait: How long the task may wait for capacity. None if it does not wait.
-        expects: The states that also end the wait.
-        stream_goal: What the task expects of streaming queries. None if the application is expected to end.
     """
 
-    reference: ApplicationReference
-    kubernetes_conn_id: str | None = None
-    connection_required: bool = False
-    stamp: TaskStamp | None = None
-    deadline: str | None = None
-    driver_log: bool | str = True
-    situation: WaitState = field(default_factory=WaitState)
-    secrets: ResourceSecrets = field(default_factory=ResourceSecrets)
-    is_recorded: bool = False
-    budget: Budget | None = None
-    is_measured: bool = False
-    capacity_wait: CapacityWait | None = None
-    expects: Sequence[str] = ()
-    stream_goal: StreamGoal | None = None
+    def __init__(self, trigger: "SparkApplicationTrigger") -> None:
+        self._trigger = trigger
+        resource = resource_of(trigger.api_version)
+        self.reference = ApplicationReference(trigger.namespace, trigger.name, trigger.uid, resource)
+        self._stamp = TaskStamp.from_arguments(trigger.stamp) if trigger.stamp else None
+        self._situation = WaitState()
+        self._secrets = ResourceSecrets(trigger.secret_places)
+        self._budget = Budget.from_arguments(trigger.budget) if trigger.budget else None
 
     @cached_property
     def recorder(self) -> RunRecorder | None:
         """Keeps the record of the run. None if it is neither recorded nor needed for a budget."""
-        store = build_store(self.stamp) if self.is_recorded and self.stamp else discard
-        if store is discard and self.budget is None:
+        store = build_store(self._stamp) if self._trigger.record and self._stamp else discard
+        if store is discard and self._budget is None:
             return None
-        hide, prices = self.secrets.hide if self.secrets.exist else None, read_prices(logger)
-        if self.budget is not None and self.budget.max_cost is not None and prices is None:
+        hide, prices = self._secrets.hide if self._secrets.exist else None, read_prices(logger)
+        if self._budget is not None and self._budget.max_cost is not None and prices is None:
             logger.warning("max_cost is not checked: the configuration of this process contains no valid prices")
-        return RunRecorder(self.reference, store, hide, lambda: self.situation.cause, prices)
+        return RunRecorder(self.reference, store, hide, lambda: self._situation.cause, prices)
 
     @cached_property
     def _budget_check(self) -> BudgetCheck | None:
-        if self.budget is None or self.recorder is None:
+        if self._budget is None or self.recorder is None:
             return None
-        return BudgetCheck(self.budget, self.recorder, partial(logger.warning, "%s has used %s", self.reference))
+        return BudgetCheck(self._budget, self.recorder, partial(logger.warning, "%s has used %s", self.reference))
 
     @cached_property
     def _stream_check(self) -> StreamCheck | None:
-        if self.stream_goal is None:
+        if self._trigger.streaming is None:
             return None
-        return StreamCheck(self.reference, self.stream_goal, partial(logger.warning, "%s %s", self.reference))
+        goal = read_goal(self._trigger.streaming)
+        return StreamCheck(self.reference, goal, partial(logger.warning, "%s %s", self.reference))
 
     async def run(self) -> ApplicationEvent:
         """Read the connection and wait."""
@@ -203,19 +129,23 @@ class ApplicationWatch:
                 stopped.
         """
         event = await self._follow(access, resumable=resumable)
-        return await wait_for_capacity(event, self.capacity_wait, self.deadline) if self.capacity_wait else event
+        if self._trigger.capacity_wait is None:
+            return event
+        return await wait_for_capacity(
+            event, CapacityWait.from_arguments(self._trigger.capacity_wait), self._trigger.deadline
+        )
 
     async def _follow(self, access: ClusterAccess, *, resumable: bool) -> ApplicationEvent:
-        remember_outages(self.stamp)
-        reader = self.stamp.task_instance_id if resumable and self.stamp else None
-        driver_log = read_driver_log_options(reader, LogPosition()) if self.driver_log else None
-        lowest = self.driver_log if isinstance(self.driver_log, str) else "DEBUG"
-        sink = TaskLog(self.reference, self.secrets.protect(logger), lowest)
+        remember_outages(self._stamp)
+        reader = self._stamp.task_instance_id if resumable and self._stamp else None
+        driver_log = read_driver_log_options(reader, LogPosition()) if self._trigger.driver_log else None
+        lowest = self._trigger.driver_log if isinstance(self._trigger.driver_log, str) else "DEBUG"
+        sink = TaskLog(self.reference, self._secrets.protect(logger), lowest)
         note = self.recorder.note_spark if self.recorder else None
-        sampler = SparkSampler(self.reference, note) if self.is_measured else None
-        narration = Narration(sink, driver_log, self.situation, recorder=self.recorder, sampler=sampler)
+        sampler = SparkSampler(self.reference, note) if self._trigger.metrics else None
+        narration = Narration(sink, driver_log, self._situation, recorder=self.recorder, sampler=sampler)
         try:
-            return await self._add_record(self.secrets.redact(await self._wait(access, narration)))
+            return await self._add_record(self._secrets.redact(await self._wait(access, narration)))
         finally:
             if self.recorder is not None:
                 await self.recorder.stop()
@@ -223,15 +153,15 @@ class ApplicationWatch:
     async def _wait(self, access: ClusterAccess, narration: Narration) -> ApplicationEvent:
         try:
             async with (
-                asyncio.timeout(compute_seconds_until(self.deadline)) as limit,
+                asyncio.timeout(compute_seconds_until(self._trigger.deadline)) as limit,
                 share_hub(access, waiting_for=str(self.reference)) as hub,
                 self._budget_check.limit(limit) if self._budget_check else nullcontext(),
                 self._stream_check.limit(hub.client, limit) if self._stream_check else nullcontext(),
             ):
                 reference = await self._choose_reference(hub)
-                await self.secrets.learn(hub, reference)
-                if self.expects:
-                    return build_event(await wait_for_state(hub, reference, self.expects, narration))
+                await self._secrets.learn(hub, reference)
+                if self._trigger.expects:
+                    return build_event(await wait_for_state(hub, reference, self._trigger.expects, narration))
                 return build_event(await wait_for_end(hub, reference, narration))
         except ApplicationDeleted as error:
             successor = await self._find_successor(access)
@@ -248,8 +178,8 @@ class ApplicationWatch:
 
     async def delete_if_killed(self) -> None:
         """Delete the application if a user has stopped the task, and if this try still owns the application."""
-        if self.stamp is not None:
-            await delete_if_killed(self.stamp, self._cancel, str(self.reference), logger)
+        if self._stamp is not None:
+            await delete_if_killed(self._stamp, self._cancel, str(self.reference), logger)
 
     async def delete(self) -> None:
         """Delete the application if this try still owns it. Never raises."""
@@ -258,11 +188,11 @@ class ApplicationWatch:
     @property
     def timeout_sentence(self) -> str:
         """The sentence for a task that timed out: the application, its state, and what it waits for."""
-        goal = f"reached {' or '.join(self.expects)}" if self.expects else "ended"
-        return self.secrets.hide(f"{self.reference} had not {goal}{self.situation}")
+        goal = f"reached {' or '.join(self._trigger.expects)}" if self._trigger.expects else "ended"
+        return self._secrets.hide(f"{self.reference} had not {goal}{self._situation}")
 
     def _read_access(self) -> Awaitable[ClusterAccess]:
-        return async_read_access(self.kubernetes_conn_id, required=self.connection_required)
+        return async_read_access(self._trigger.kubernetes_conn_id, required=self._trigger.connection_required)
 
     async def _read_at_deadline(self, access: ClusterAccess, narration: Narration) -> ApplicationEvent:
         """Read the application once more: it may have ended in that moment, or while no triggerer was running."""
@@ -272,7 +202,7 @@ class ApplicationWatch:
         try:
             async with asyncio.timeout(LAST_READ_SECONDS), share_hub(access, waiting_for=str(self.reference)) as hub:
                 reference = await self._choose_reference(hub)
-                await self.secrets.learn(hub, reference)
+                await self._secrets.learn(hub, reference)
                 if (ended := await read_end(hub, reference, narration)) is not None:
                     return build_event(ended)
         except (KubeError, ConfigurationError, TimeoutError) as error:
@@ -293,7 +223,7 @@ class ApplicationWatch:
 
         async def attempt() -> Conclusion | CancelOutcome:
             async with share_hub(access, waiting_for=str(self.reference)) as hub:
-                return await cancel_or_read_end(hub, await self._choose_reference(hub), self.stamp, narration)
+                return await cancel_or_read_end(hub, await self._choose_reference(hub), self._stamp, narration)
 
         try:
             end = await retry(attempt, f"deletion of {self.reference}", logger.log)
@@ -312,11 +242,11 @@ class ApplicationWatch:
         record = await self.recorder.close()
         if self._budget_check is not None:
             self._budget_check.conclude(record)
-        return replace(event, record=record) if self.is_recorded else event
+        return replace(event, record=record) if self._trigger.record else event
 
     async def _find_successor(self, access: ClusterAccess) -> str | None:
         """Return the other run of the task that replaced the application; None if there is none or it is unknown."""
-        if self.stamp is None:
+        if self._stamp is None:
             return None
         try:
             async with asyncio.timeout(LAST_READ_SECONDS), share_hub(access) as hub:
@@ -324,12 +254,12 @@ class ApplicationWatch:
                 present = await hub.client.get(reference.resource, reference.name, reference.namespace)
         except (KubeError, ConfigurationError, TimeoutError):
             return None
-        return owner_of(present) if self.stamp.is_another_run_of(present) else None
+        return owner_of(present) if self._stamp.is_another_run_of(present) else None
 
     async def _cancel(self) -> Mapping[ApplicationReference, CancelOutcome]:
         async with share_hub(await self._read_access()) as hub:
             resource = await choose_served_version(hub.client, self.reference.resource)
-            return {self.reference: await cancel(hub.client, replace(self.reference, resource=resource), self.stamp)}
+            return {self.reference: await cancel(hub.client, replace(self.reference, resource=resource), self._stamp)}
 
     async def _choose_reference(self, hub: WatchHub) -> ApplicationReference:
         """Return the reference in a version that the cluster serves: its definition may have been replaced."""
@@ -341,35 +271,26 @@ class ApplicationWatch:
         return ApplicationEvent(kind, *where, sentence=sentence, api_version=api_version)
 
 
-@dataclass(frozen=True)
 class StateWatch:
     """The wait of a task for a state of an application that another task or program submits.
 
-    Attributes:
-        name: The name of the application, which need not exist yet.
-        expects: State words.
-        namespace: The namespace. If None, the namespace of the connection is used.
-        kubernetes_conn_id: The connection. If None, the default cluster is used.
-        resource: The kind in the version that was stored.
-        poke_interval: Seconds between two reads while the application does not exist.
-        stamp: The task that waits; None if it is unknown.
+    Args:
+        trigger: The trigger, which stores the arguments of the wait.
     """
 
-    name: str
-    expects: Sequence[str]
-    namespace: str | None
-    kubernetes_conn_id: str | None
-    resource: ResourceType
-    poke_interval: float
-    stamp: TaskStamp | None
+    def __init__(self, trigger: "SparkApplicationStateTrigger") -> None:
+        self._trigger = trigger
+        self._resource = resource_of(trigger.api_version)
+        self._stamp = TaskStamp.from_arguments(trigger.stamp) if trigger.stamp else None
+        self._subject = f"SparkApplication {trigger.name}"
 
     async def run(self) -> ApplicationEvent:
         """Read the connection and wait."""
         try:
-            show_links = build_link_storage(LINKS, self.stamp)
-            return await self.wait(await async_read_access(self.kubernetes_conn_id), show_links)
+            show_links = build_link_storage(LINKS, self._stamp)
+            return await self.wait(await async_read_access(self._trigger.kubernetes_conn_id), show_links)
         except AirflowException as error:
-            return self._build_event(EventKind.LOST, f"could not follow SparkApplication {self.name}: {error}")
+            return self._build_event(EventKind.LOST, f"could not follow {self._subject}: {error}")
 
     async def wait(self, access: ClusterAccess, show_links: ShowLinks) -> ApplicationEvent:
         """Wait for the state. Whatever happens to the application or to the API becomes an event.
@@ -378,20 +299,22 @@ class StateWatch:
             access: The access to the cluster.
             show_links: Called once, when the application exists.
         """
-        remember_outages(self.stamp)
+        remember_outages(self._stamp)
         try:
-            async with share_hub(access, waiting_for=f"SparkApplication {self.name}") as hub:
-                namespace = self.namespace or hub.client.default_namespace
+            async with share_hub(access, waiting_for=self._subject) as hub:
+                namespace = self._trigger.namespace or hub.client.default_namespace
                 reference, document = await wait_for_appearance(
-                    hub, self.resource, self.name, namespace, self.poke_interval, logger
+                    hub, self._resource, self._trigger.name, namespace, self._trigger.poke_interval, logger
                 )
                 await sync_to_async(show_links)(self._build_link_target(reference, document))
-                found = await wait_for_state(hub, reference, self.expects, Narration(TaskLog(reference, logger)))
+                found = await wait_for_state(
+                    hub, reference, self._trigger.expects, Narration(TaskLog(reference, logger))
+                )
                 return build_event(found)
         except ApplicationDeleted as error:
             return self._build_event(EventKind.DELETED, str(error))
         except (KubeError, ConfigurationError) as error:
-            return self._build_event(EventKind.LOST, f"could not follow SparkApplication {self.name}: {error}")
+            return self._build_event(EventKind.LOST, f"could not follow {self._subject}: {error}")
 
     async def delete_if_killed(self) -> None:
         """Delete the application if a user has stopped the task and if its DAG run submitted the application.
@@ -399,12 +322,12 @@ class StateWatch:
         Never raises.
         """
         try:
-            if self.stamp is not None and await sync_to_async(read_fate)(self.stamp) is Fate.KILLED:
-                await self.delete(await async_read_access(self.kubernetes_conn_id))
+            if self._stamp is not None and await sync_to_async(read_fate)(self._stamp) is Fate.KILLED:
+                await self.delete(await async_read_access(self._trigger.kubernetes_conn_id))
         except Exception as error:
             # No task receives an event any more: only the log can report the error.
             cause = str(error) or type(error).__name__
-            logger.warning("could not delete SparkApplication %s, which may still be running: %s", self.name, cause)
+            logger.warning("could not delete %s, which may still be running: %s", self._subject, cause)
 
     async def delete(self, access: ClusterAccess) -> None:
         """Delete the application if the DAG run of the task submitted it. Tolerates an outage of the API.
@@ -416,25 +339,25 @@ class StateWatch:
             KubeError: The API rejected the deletion, or could not be reached.
             ConfigurationError: The configuration of the client is not valid.
         """
-        if self.stamp is None:
+        if self._stamp is None:
             return
-        stamp, subject = self.stamp, f"{self.resource.kind} {self.name}"
+        trigger, stamp = self._trigger, self._stamp
 
         async def attempt() -> CancelOutcome:
             async with share_hub(access) as hub:
-                return await cancel_run(hub.client, self.resource, self.name, self.namespace, stamp)
+                return await cancel_run(hub.client, self._resource, trigger.name, trigger.namespace, stamp)
 
-        outcome = await retry(attempt, f"deletion of {subject}", logger.log)
-        logger.info("the task was stopped; %s", describe_outcome(outcome, subject, "this DAG run"))
+        outcome = await retry(attempt, f"deletion of {self._subject}", logger.log)
+        logger.info("the task was stopped; %s", describe_outcome(outcome, self._subject, "this DAG run"))
 
     def _build_link_target(self, reference: ApplicationReference, document: JsonObject) -> LinkTarget:
         return build_link_target(
             document,
             reference,
-            conn_id=self.kubernetes_conn_id,
+            conn_id=self._trigger.kubernetes_conn_id,
             spark_id=read_progress(document).application_id,
             created=document["metadata"].get("creationTimestamp"),
         )
 
     def _build_event(self, kind: EventKind, sentence: str) -> ApplicationEvent:
-        return ApplicationEvent(kind, self.namespace or "", self.name, "", sentence=sentence)
+        return ApplicationEvent(kind, self._trigger.namespace or "", self._trigger.name, "", sentence=sentence)

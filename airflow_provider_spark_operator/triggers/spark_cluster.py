@@ -113,16 +113,4 @@ class SparkClusterTrigger(BaseTrigger):
     def _watch(self) -> "ClusterWatch":
         from .spark_cluster_runtime import ClusterWatch
 
-        return ClusterWatch(
-            name=self.name,
-            namespace=self.namespace,
-            uid=self.uid,
-            kubernetes_conn_id=self.kubernetes_conn_id,
-            api_version=self.api_version,
-            stamp=self.stamp,
-            deadline=self.deadline,
-            connection_required=self.connection_required,
-            poke_interval=self.poke_interval,
-            ready_seconds=self.ready_seconds,
-            secret_places=self.secret_places,
-        )
+        return ClusterWatch(self)

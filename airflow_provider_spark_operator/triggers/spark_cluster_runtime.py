@@ -5,15 +5,13 @@ DAG files do not import this module: it loads the Kubernetes client.
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import Any
+from collections.abc import Awaitable, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from asgiref.sync import sync_to_async
 
 from ..airflow_compat import AirflowException
-from ..core.log.secret_values import SecretPlace
 from ..core.states.reasons import CLUSTER_NOT_READY
 from ..follow.access.errors import ApplicationDeleted
 from ..follow.access.reference import ApplicationReference, resource_of
@@ -27,7 +25,7 @@ from ..follow.watching.watch import WatchHub
 from ..hooks.connection import async_read_access
 from ..kube.connection import ClusterAccess
 from ..kube.errors import ConfigurationError, KubeError, describe_error
-from ..kube.resources import SPARK_CLUSTERS, ResourceType
+from ..kube.resources import SPARK_CLUSTERS
 from ..links.spark_cluster import CLUSTER_LINKS, build_cluster_target
 from .event import ApplicationEvent, EventKind
 from .kill import delete_and_log, delete_if_killed
@@ -36,41 +34,35 @@ from .links import ShowLinks, build_link_storage
 from .outage_memory import remember_outages
 from .resource_secrets import ResourceSecrets
 
+if TYPE_CHECKING:
+    from .spark_cluster import SparkClusterTrigger
+
 logger = logging.getLogger(__name__)
 
 _READY = "Ready"
 
 
-@dataclass(frozen=True)
 class ClusterWatch:
-    """The wait of a task until applications can run on a SparkCluster. The attributes are those of the trigger."""
+    """The wait of a task until applications can run on a SparkCluster.
 
-    name: str
-    namespace: str | None
-    uid: str | None
-    kubernetes_conn_id: str | None
-    api_version: str
-    stamp: Mapping[str, Any] | None
-    deadline: str | None
-    connection_required: bool
-    poke_interval: float
-    ready_seconds: float | None = None
-    secret_places: Sequence[SecretPlace] = ()
+    Args:
+        trigger: The trigger, which stores the arguments of the wait.
+    """
 
-    @cached_property
-    def secrets(self) -> ResourceSecrets:
-        """The secrets of the cluster, which are masked in the log of the task and in the event."""
-        return ResourceSecrets(self.secret_places)
+    def __init__(self, trigger: "SparkClusterTrigger") -> None:
+        self._trigger = trigger
+        self._resource = resource_of(trigger.api_version, SPARK_CLUSTERS)
+        self._secrets = ResourceSecrets(trigger.secret_places)
 
     @property
     def subject(self) -> str:
         """The cluster, for messages."""
-        return f"SparkCluster {f'{self.namespace}/' if self.namespace else ''}{self.name}"
+        return f"SparkCluster {f'{self._trigger.namespace}/' if self._trigger.namespace else ''}{self._trigger.name}"
 
     async def run(self) -> ApplicationEvent:
         """Read the connection and wait."""
         try:
-            stamp = TaskStamp.from_arguments(self.stamp) if self.stamp else None
+            stamp = TaskStamp.from_arguments(self._trigger.stamp) if self._trigger.stamp else None
             remember_outages(stamp)
             return await self.wait(await self._read_access(), build_link_storage(CLUSTER_LINKS, stamp))
         except AirflowException as error:
@@ -83,18 +75,18 @@ class ClusterWatch:
             access: The access to the Kubernetes cluster.
             show_links: Called once when a cluster without a known uid exists. If None, nothing is called.
         """
-        return self.secrets.redact(await self._wait(access, show_links))
+        return self._secrets.redact(await self._wait(access, show_links))
 
     async def _wait(self, access: ClusterAccess, show_links: ShowLinks | None) -> ApplicationEvent:
         try:
             async with (
-                asyncio.timeout(compute_seconds_until(self.deadline)) as limit,
+                asyncio.timeout(compute_seconds_until(self._trigger.deadline)) as limit,
                 share_hub(access, waiting_for=self.subject) as hub,
             ):
                 reference = await self._find_reference(hub, show_links)
-                await self.secrets.learn(hub, reference)
-                log = self.secrets.protect(logger)
-                await wait_until_ready(hub, reference, log, ready_seconds=self.ready_seconds)
+                await self._secrets.learn(hub, reference)
+                log = self._secrets.protect(logger)
+                await wait_until_ready(hub, reference, log, ready_seconds=self._trigger.ready_seconds)
         except ApplicationDeleted as error:
             return self._build_event(EventKind.DELETED, f"{error.reference} was deleted before it was ready")
         except ClusterFailed as error:
@@ -113,25 +105,27 @@ class ClusterWatch:
 
     async def delete_if_killed(self) -> None:
         """Delete the cluster if a user has stopped the task, and if this try still owns the cluster."""
-        await delete_if_killed(TaskStamp.from_arguments(self.stamp or {}), self._cancel, self.subject, logger)
+        await delete_if_killed(TaskStamp.from_arguments(self._trigger.stamp or {}), self._cancel, self.subject, logger)
 
     async def delete(self) -> None:
         """Delete the cluster if this try still owns it. Never raises."""
         await delete_and_log(self._cancel, self.subject, logger)
 
     def _read_access(self) -> Awaitable[ClusterAccess]:
-        return async_read_access(self.kubernetes_conn_id, required=self.connection_required)
+        return async_read_access(self._trigger.kubernetes_conn_id, required=self._trigger.connection_required)
 
     async def _find_reference(self, hub: WatchHub, show_links: ShowLinks | None = None) -> ApplicationReference:
-        wanted, namespace = self._find_resource(), self.namespace or hub.client.default_namespace
-        if self.uid is None:
+        wanted, namespace = self._resource, self._trigger.namespace or hub.client.default_namespace
+        if self._trigger.uid is None:
             reference, cluster = await wait_for_appearance(
-                hub, wanted, self.name, namespace, self.poke_interval, logger
+                hub, wanted, self._trigger.name, namespace, self._trigger.poke_interval, logger
             )
             if show_links is not None:
-                await sync_to_async(show_links)(build_cluster_target(cluster, self.kubernetes_conn_id))
+                await sync_to_async(show_links)(build_cluster_target(cluster, self._trigger.kubernetes_conn_id))
             return reference
-        return ApplicationReference(namespace, self.name, self.uid, await hub.choose_version(wanted, self.subject))
+        return ApplicationReference(
+            namespace, self._trigger.name, self._trigger.uid, await hub.choose_version(wanted, self.subject)
+        )
 
     async def _describe_timeout(self, access: ClusterAccess) -> ApplicationEvent:
         """Return the event for a cluster that was not ready in time, with what is missing if it can be read."""
@@ -139,10 +133,10 @@ class ClusterWatch:
         try:
             async with asyncio.timeout(LAST_READ_SECONDS), share_hub(access, waiting_for=self.subject) as hub:
                 resource, namespace = (
-                    await hub.choose_version(self._find_resource(), self.subject),
-                    self.namespace or hub.client.default_namespace,
+                    await hub.choose_version(self._resource, self.subject),
+                    self._trigger.namespace or hub.client.default_namespace,
                 )
-                found = await hub.client.get(resource, self.name, namespace)
+                found = await hub.client.get(resource, self._trigger.name, namespace)
                 reference = await self._find_reference(hub)
                 sentence += f" ({await read_readiness(hub, reference, found)})"
         except (KubeError, ConfigurationError, TimeoutError) as error:
@@ -151,14 +145,11 @@ class ClusterWatch:
 
     async def _cancel(self) -> Mapping[ApplicationReference, CancelOutcome]:
         async with share_hub(await self._read_access()) as hub:
-            resource = await choose_served_version(hub.client, self._find_resource())
-            namespace = self.namespace or hub.client.default_namespace
-            reference = ApplicationReference(namespace, self.name, self.uid or "", resource)
-            return {reference: await cancel(hub.client, reference, TaskStamp.from_arguments(self.stamp or {}))}
-
-    def _find_resource(self) -> ResourceType:
-        return resource_of(self.api_version, SPARK_CLUSTERS)
+            resource = await choose_served_version(hub.client, self._resource)
+            namespace = self._trigger.namespace or hub.client.default_namespace
+            reference = ApplicationReference(namespace, self._trigger.name, self._trigger.uid or "", resource)
+            return {reference: await cancel(hub.client, reference, TaskStamp.from_arguments(self._trigger.stamp or {}))}
 
     def _build_event(self, kind: EventKind, sentence: str) -> ApplicationEvent:
-        where = (self.namespace or "", self.name, self.uid or "")
-        return ApplicationEvent(kind, *where, sentence=sentence, api_version=self.api_version)
+        where = (self._trigger.namespace or "", self._trigger.name, self._trigger.uid or "")
+        return ApplicationEvent(kind, *where, sentence=sentence, api_version=self._trigger.api_version)

@@ -8,8 +8,6 @@ from airflow.sdk import Context
 from airflow.triggers.base import BaseTrigger, TriggerEvent
 
 from ..core.parameters.pending import with_placeholders
-from ..core.report.budget import Budget
-from ..core.states.capacity_wait import CapacityWait
 from .lifecycle import FORMAT_VERSION, Lifecycle
 
 if TYPE_CHECKING:
@@ -107,16 +105,4 @@ class SparkApplicationStartTrigger(BaseTrigger):
         # The templates are rendered by now, and the triggerer has set the task instance.
         from .start_runtime import SubmissionWatch
 
-        return SubmissionWatch(
-            application=self.application,
-            name=self.name,
-            namespace=self.namespace,
-            kubernetes_conn_id=self.kubernetes_conn_id,
-            driver_log=self.driver_log,
-            if_exists=self.if_exists,
-            record=self.record,
-            budget=Budget.from_arguments(self.budget) if self.budget else None,
-            metrics=self.metrics,
-            capacity_wait=CapacityWait.from_arguments(self.capacity_wait) if self.capacity_wait else None,
-            task_instance=self.task_instance,  # type: ignore[arg-type]
-        )
+        return SubmissionWatch(self, self.task_instance)  # type: ignore[arg-type]

@@ -7,8 +7,8 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import replace
-from typing import Any
+from dataclasses import asdict, replace
+from typing import TYPE_CHECKING
 
 from airflow.sdk.exceptions import AirflowRuntimeError
 from airflow.sdk.types import RuntimeTaskInstanceProtocol
@@ -17,8 +17,6 @@ from asgiref.sync import sync_to_async
 from ..airflow_compat import AirflowException, AirflowFailException, mask_secrets
 from ..core.log.secret_values import find_secret_places
 from ..core.parameters.arguments import IfExists
-from ..core.report.budget import Budget
-from ..core.states.capacity_wait import CapacityWait
 from ..exceptions import SparkApplicationError
 from ..follow.access.reference import ApplicationReference, resource_of
 from ..follow.submission.cancel import CancelOutcome, cancel_try
@@ -31,12 +29,15 @@ from ..hooks.task_stamp import stamp_of
 from ..kube.connection import ClusterAccess
 from .event import ApplicationEvent, EventKind
 from .kill import delete_if_killed
-from .resource_secrets import ResourceSecrets
 from .run_record import require_prices
 from .shared_access import share_access
+from .spark_application import SparkApplicationTrigger
 from .spark_application_runtime import ApplicationWatch
 from .task_instance import is_deferred
 from .triggerer import find_runner
+
+if TYPE_CHECKING:
+    from .start import SparkApplicationStartTrigger
 
 logger = logging.getLogger(__name__)
 
@@ -49,45 +50,16 @@ class SubmissionWatch:
     """The submission of an application and the wait for its end.
 
     Args:
-        application: The document, whose templates are rendered.
-        name: Overrides `metadata.name`, unless it is None.
-        namespace: Overrides `metadata.namespace`, unless it is None.
-        kubernetes_conn_id: The connection. If None, the default cluster is used.
-        driver_log: Whether the log of the driver is added to the log of the task, or the lowest level of Spark's lines.
-        if_exists: A value of `core.parameters.arguments.IfExists`.
-        record: Whether the record of the run is stored as an XCom of the task.
-        budget: What the application may use. None if its use is not limited.
-        metrics: Whether the Spark UI of the driver is read while the application runs.
-        capacity_wait: How long the task may wait for capacity. None if it does not wait.
+        trigger: The trigger, whose templates are rendered.
         task_instance: The task instance.
     """
 
-    def __init__(
-        self,
-        application: Mapping[str, Any],
-        name: str | None,
-        namespace: str | None,
-        kubernetes_conn_id: str | None,
-        driver_log: bool | str,
-        if_exists: str,
-        record: bool,
-        budget: Budget | None,
-        metrics: bool,
-        capacity_wait: CapacityWait | None,
-        task_instance: RuntimeTaskInstanceProtocol,
-    ) -> None:
-        given = {key: value for key, value in {"name": name, "namespace": namespace}.items() if value}
-        metadata = {**(application.get("metadata") or {}), **given}
-        self._document = {**application, "metadata": metadata}
+    def __init__(self, trigger: "SparkApplicationStartTrigger", task_instance: RuntimeTaskInstanceProtocol) -> None:
+        given = {key: value for key, value in {"name": trigger.name, "namespace": trigger.namespace}.items() if value}
+        metadata = {**(trigger.application.get("metadata") or {}), **given}
+        self._trigger = trigger
+        self._document = {**trigger.application, "metadata": metadata}
         self._namespace = str(metadata["namespace"]) if metadata.get("namespace") else None
-        self._place = (namespace or "", name or "", "")
-        self._kubernetes_conn_id = kubernetes_conn_id
-        self._driver_log = driver_log
-        self._if_exists = if_exists
-        self._record = record
-        self._budget = budget
-        self._metrics = metrics
-        self._capacity_wait = capacity_wait
         self._task_instance = task_instance
         self._submitting: asyncio.Task[Submission] | None = None
         self._is_sending = False
@@ -96,8 +68,8 @@ class SubmissionWatch:
         """Submit and wait. Whatever happens to the application or to the API becomes an event."""
         try:
             with fail_if_invalid("application"), translate_errors("submit the application"):
-                require_prices(self._budget.max_cost if self._budget else None)
-                access = await share_access(self._kubernetes_conn_id)
+                require_prices(self._trigger.budget.get("max_cost") if self._trigger.budget else None)
+                access = await share_access(self._trigger.kubernetes_conn_id)
                 # A creation that was sent takes effect even if this trigger is cancelled: a kill has to wait for it.
                 # Before it is sent, a cancelled trigger abandons the submission.
                 self._submitting = asyncio.create_task(self._submit(access))
@@ -113,18 +85,7 @@ class SubmissionWatch:
             return self._build_event(EventKind.UNSUBMITTED, str(error))
         except (AirflowException, AirflowRuntimeError, SubmissionAbandoned) as error:
             return self._build_event(EventKind.UNSUBMITTED, f"could not submit the application: {error}")
-        secrets = ResourceSecrets(find_secret_places(submission.resource, mask_secrets))
-        watch = ApplicationWatch(
-            submission.reference,
-            stamp=self._build_stamp(),
-            driver_log=self._driver_log,
-            secrets=secrets,
-            is_recorded=self._record,
-            budget=self._budget,
-            is_measured=self._metrics,
-            capacity_wait=self._capacity_wait,
-        )
-        return await watch.wait(access, resumable=True)
+        return await ApplicationWatch(self._create_trigger(submission)).wait(access, resumable=True)
 
     async def delete_if_killed(self) -> None:
         """Delete the application of this try if a user has stopped the task. Log a problem instead of raising."""
@@ -133,7 +94,7 @@ class SubmissionWatch:
     async def _submit(self, access: ClusterAccess) -> Submission:
         # After a restart of the triggerer the application may run already: an outage must not end the wait.
         async with share_hub(access, waiting_for="submission") as hub:
-            if_exists = IfExists(self._if_exists)
+            if_exists = IfExists(self._trigger.if_exists)
             submission = await submit(
                 hub.client,
                 self._document,
@@ -169,12 +130,30 @@ class SubmissionWatch:
         if self._submitting is not None:
             await asyncio.wait([self._submitting])
         resource = resource_of(str(self._document.get("apiVersion") or ""))
-        async with share_hub(await async_read_access(self._kubernetes_conn_id)) as hub:
+        async with share_hub(await async_read_access(self._trigger.kubernetes_conn_id)) as hub:
             return await cancel_try(hub.client, self._build_stamp(), self._namespace, resource)
+
+    def _create_trigger(self, submission: Submission) -> SparkApplicationTrigger:
+        """Return the trigger that waits for the application."""
+        trigger, reference = self._trigger, submission.reference
+        return SparkApplicationTrigger(
+            namespace=reference.namespace,
+            name=reference.name,
+            uid=reference.uid,
+            api_version=reference.resource.api_version,
+            stamp=asdict(self._build_stamp()),
+            driver_log=trigger.driver_log,
+            secret_places=find_secret_places(submission.resource, mask_secrets),
+            record=trigger.record,
+            budget=trigger.budget,
+            metrics=trigger.metrics,
+            capacity_wait=trigger.capacity_wait,
+        )
 
     def _build_stamp(self) -> TaskStamp:
         # The triggerer makes the task instance as a worker does, but without the real max_tries.
         return replace(stamp_of(self._task_instance), max_tries=None)
 
     def _build_event(self, kind: EventKind, sentence: str) -> ApplicationEvent:
-        return ApplicationEvent(kind, *self._place, sentence=sentence)
+        where = (self._trigger.namespace or "", self._trigger.name or "", "")
+        return ApplicationEvent(kind, *where, sentence=sentence)
