@@ -22,6 +22,7 @@ from airflow_provider_spark_operator.core.driver.attempt import build_attempt, w
 from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
 from airflow_provider_spark_operator.core.kubernetes.names import APPLICATION_FINALIZER
 from airflow_provider_spark_operator.core.models.parse import parse_application
+from airflow_provider_spark_operator.reconcile.reports.event_filter import EventSettings
 from airflow_provider_spark_operator.reconcile.reports.events import WRITERS
 from airflow_provider_spark_operator.reconcile.settings.settings import DEFAULT_WORKERS
 from bench.applications import build_application
@@ -151,12 +152,14 @@ class Loop:
         return str(driver["name"])
 
     async def _write_state(self, name: str, uid: str, state: str, entries: dict[str, str]) -> None:
-        """Write a state to the status, and queue an Event."""
+        """Write a state to the status, and queue an Event, if the controller writes one by default."""
         now = datetime.now(UTC).isoformat().replace("+00:00", "Z")
         history = {number: _build_record(one, now) for number, one in entries.items()}
         status = {"currentState": _build_record(state, now), "stateTransitionHistory": history}
         patch = json.dumps({"metadata": {"uid": uid}, "status": status})
         await self._api.send("PATCH", self._build_path("sparkapplications", f"{name}/status"), patch, MERGE_PATCH)
+        if not EventSettings().permits(state):
+            return
         involved = {"kind": "SparkApplication", "name": name, "namespace": self._namespace, "uid": uid}
         event = {
             "metadata": {"name": f"{name}.{state.lower()}"},

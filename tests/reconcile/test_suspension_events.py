@@ -13,7 +13,7 @@ async def test_held_application_gets_an_event_and_no_status(api: Api) -> None:
         assert await api.list_event_reasons() == ["SuspendHeld"]
         await api.patch({"spec": {"suspend": False}})
         started = await api.wait_for_state(State.RUNNING_HEALTHY)
-        assert [event["type"] for event in await api.wait_for_events("DriverRequested")] == ["Normal"]
+        assert [event["type"] for event in await api.wait_for_events("RunningHealthy")] == ["Normal"]
     assert "Submitted" in [
         record["currentStateSummary"] for record in started["status"]["stateTransitionHistory"].values()
     ]

@@ -33,7 +33,7 @@ def release(situation: Situation) -> Decision | None:
     """Decide the next step to release the current attempt; None if its driver does not exist."""
     driver = situation.observed.driver
     if isinstance(driver, Unconfirmed):
-        return confirm_absence(situation)
+        return None if _was_deleted_after_its_end(situation.observed.last_driver or {}) else confirm_absence(situation)
     if not isinstance(driver, Present):
         return None
     config = situation.tolerations.application_timeout_config
@@ -179,6 +179,15 @@ def describe_namesake(situation: Situation) -> str:
 def list_leftovers(situation: Situation) -> tuple[Action, ...]:
     """Return the actions that delete what a failed creation left without an owner, once there is no driver."""
     return (DeleteAttemptResources(situation.attempt_id),) if _has_failed_creation(situation) else ()
+
+
+def _was_deleted_after_its_end(last: Mapping[str, Any]) -> bool:
+    """Return whether the last state of a driver that the watch does not show any more rules out that it still runs.
+
+    A watch shows a driver as deleted also if only its label was changed. If the driver had ended and was being deleted,
+    this makes no difference.
+    """
+    return pods.has_ended(last) and pods.find_deletion_start(last) is not None
 
 
 def _measure_grace(situation: Situation, pod: Mapping[str, object], grace: timedelta) -> timedelta | None:

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
+from ...core.states.states import ApplicationState
+
 _NO_TIME: Final = timedelta(0)
 # A resource has few reasons at a time. Older entries only permit an Event that could have been suppressed.
 _MAX_ENTRIES: Final = 10_000
@@ -23,7 +25,11 @@ class EventSettings:
     """
 
     is_enabled: bool = True
-    excluded_reasons: tuple[str, ...] = ()
+    # The status and the log show these states. Each Event costs a request, for every application.
+    excluded_reasons: tuple[str, ...] = (
+        ApplicationState.DRIVER_REQUESTED.value,
+        ApplicationState.RESOURCE_RELEASED.value,
+    )
     min_interval: timedelta = timedelta(seconds=300)
 
     def permits(self, reason: str) -> bool:

@@ -238,6 +238,22 @@ def test_released_application_gets_no_finalizer() -> None:
     assert decide_once(build_application_in_state(S.RESOURCE_RELEASED, finalizer=False)).actions == ()
 
 
+@pytest.mark.parametrize(
+    ("last", "actions"),
+    [
+        pytest.param(build_driver_pod("succeeded", deletion=NOW), (), id="it had ended and was being deleted"),
+        pytest.param(build_driver_pod("succeeded"), (ConfirmAbsence(),), id="its label may have been changed"),
+        pytest.param(build_driver_pod("ready", deletion=NOW), (ConfirmAbsence(),), id="it may still terminate"),
+    ],
+)
+def test_deletion_of_a_driver_is_confirmed_unless_it_had_ended_before(
+    last: dict[str, Any], actions: tuple[Action, ...]
+) -> None:
+    decision = decide_once(build_application_in_state(S.SUCCEEDED), Unconfirmed(), last_driver=last)
+    assert decision.actions == actions
+    assert (get_entered_state(decision) is S.RESOURCE_RELEASED) is (actions == ())
+
+
 @pytest.mark.parametrize("state", sorted(set(ApplicationState) - {S.RESOURCE_RELEASED}))
 @pytest.mark.parametrize(
     ("driver", "actions"),
