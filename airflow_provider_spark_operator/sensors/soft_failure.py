@@ -2,18 +2,17 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import BaseSensorOperator
 
 from ..airflow_compat import AirflowException, AirflowSensorTimeout, AirflowSkipException, TaskDeferralTimeout
 
 if TYPE_CHECKING:
-    from .spark_application_runtime import ApplicationWait
-    from .spark_cluster_runtime import ClusterWait
+    from .runtime import Wait
 
 
-def start_wait(sensor: BaseSensorOperator, wait: "ApplicationWait | ClusterWait", *, deferrable: bool) -> str:
+def start_wait(sensor: BaseSensorOperator, wait: "Wait[Any]", *, deferrable: bool) -> str:
     """Wait in the triggerer if the sensor is deferrable, and on a worker otherwise."""
     if deferrable:
         sensor.defer(trigger=wait.trigger, method_name="execute_complete", timeout=sensor.timeout)

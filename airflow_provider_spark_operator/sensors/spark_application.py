@@ -1,6 +1,7 @@
 """Wait for a Spark application that another task or program submits."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import BaseOperatorLink, BaseSensorOperator, Context
@@ -20,7 +21,8 @@ from .soft_failure import is_timeout, keep_reasons, start_wait
 
 if TYPE_CHECKING:
     from ..links.target import LinkTarget
-    from .spark_application_runtime import ApplicationWait
+    from ..triggers.spark_application import SparkApplicationStateTrigger
+    from .runtime import Wait
 
 __all__ = ["SparkApplicationSensor"]
 
@@ -87,13 +89,14 @@ class SparkApplicationSensor(BaseSensorOperator):
         self.delete_on_kill = delete_on_kill
         self.link_target: LinkTarget | None = None
         self.resumed = False
-        self._wait: ApplicationWait | None = None
+        self._wait: Wait[SparkApplicationStateTrigger] | None = None
 
     def execute(self, context: Context) -> str:
         """Wait for the application; see the class."""
         self._wait = self._create_wait(context)
         self.resumed = self.deferrable  # the trigger may store the links before Airflow asks this process for them
-        return start_wait(self, self._wait, deferrable=self.deferrable)
+        with self._delete_after_timeout(self._wait):
+            return start_wait(self, self._wait, deferrable=self.deferrable)
 
     def execute_complete(self, context: Context, event: Mapping[str, Any] | None = None) -> str:
         """Return the state that the trigger reports. `resume_execution` turns an exception into a skip."""
@@ -105,34 +108,31 @@ class SparkApplicationSensor(BaseSensorOperator):
             return self.execute(context)
         self.resumed = True
         wait = self._create_wait(context)
-        try:
-            with keep_reasons(self, wait.timeout_message):
-                return super().resume_execution(next_method, next_kwargs, context)
-        except AirflowException as error:
-            if self.delete_on_kill and is_timeout(error):
-                wait.delete()
-            raise
+        with self._delete_after_timeout(wait), keep_reasons(self, wait.timeout_message):
+            return super().resume_execution(next_method, next_kwargs, context)
 
     def on_kill(self) -> None:
         """Delete the application if a user has stopped the sensor on its worker."""
         if self._wait is not None and self.delete_on_kill:
-            self._wait.delete_if_killed()
+            from .runtime import delete_killed_application
 
-    def _create_wait(self, context: Context) -> "ApplicationWait":
-        from .spark_application_runtime import ApplicationWait
+            delete_killed_application(self._wait)
 
-        return ApplicationWait(
-            name=self.name,
-            namespace=self.namespace,
-            expects=self.expects,
-            kubernetes_conn_id=self.kubernetes_conn_id,
-            api_version=self.api_version,
-            poke_interval=self.poke_interval,
-            timeout=self.timeout,
-            delete_on_kill=self.delete_on_kill,
-            task_instance=context["ti"],
-            sensor=self,
-        )
+    def _create_wait(self, context: Context) -> "Wait[SparkApplicationStateTrigger]":
+        from .runtime import create_application_wait
+
+        return create_application_wait(self, context["ti"])
+
+    @contextmanager
+    def _delete_after_timeout(self, wait: "Wait[SparkApplicationStateTrigger]") -> Iterator[None]:
+        try:
+            yield
+        except AirflowException as error:
+            if self.delete_on_kill and is_timeout(error):
+                from .runtime import delete_application
+
+                delete_application(wait)
+            raise
 
 
 def _select_states(expects: str | Iterable[str] | None, api_version: str) -> list[str]:

@@ -18,7 +18,8 @@ from .soft_failure import keep_reasons, start_wait
 
 if TYPE_CHECKING:
     from ..links.target import LinkTarget
-    from .spark_cluster_runtime import ClusterWait
+    from ..triggers.spark_cluster import SparkClusterTrigger
+    from .runtime import Wait
 
 __all__ = ["SparkClusterSensor"]
 
@@ -87,15 +88,7 @@ class SparkClusterSensor(BaseSensorOperator):
         with keep_reasons(self, self._create_wait(context).timeout_message):
             return super().resume_execution(next_method, next_kwargs, context)
 
-    def _create_wait(self, context: Context) -> "ClusterWait":
-        from .spark_cluster_runtime import ClusterWait
+    def _create_wait(self, context: Context) -> "Wait[SparkClusterTrigger]":
+        from .runtime import create_cluster_wait
 
-        return ClusterWait(
-            name=self.name,
-            namespace=self.namespace,
-            kubernetes_conn_id=self.kubernetes_conn_id,
-            poke_interval=self.poke_interval,
-            timeout=self.timeout,
-            task_instance=context["ti"],
-            sensor=self,
-        )
+        return create_cluster_wait(self, context["ti"])
