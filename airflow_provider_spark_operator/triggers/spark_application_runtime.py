@@ -101,7 +101,7 @@ class ApplicationWatch:
     def _budget_check(self) -> BudgetCheck | None:
         if self._budget is None or self.recorder is None:
             return None
-        return BudgetCheck(self._budget, self.recorder, partial(logger.warning, "%s has used %s", self.reference))
+        return BudgetCheck(self._budget, self.recorder, partial(logger.warning, "%s %s", self.reference))
 
     @cached_property
     def _stream_check(self) -> StreamCheck | None:

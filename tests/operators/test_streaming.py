@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from airflow_provider_spark_operator.core.kubernetes.names import ANNOTATION_RESULT_TAKEN_BY, ANNOTATION_STOP
+from airflow_provider_spark_operator.core.report.stream_health import StreamHealth
 from airflow_provider_spark_operator.exceptions import SparkStreamStalled
 from airflow_provider_spark_operator.follow.access.requests import wait_until_deleted
 from airflow_provider_spark_operator.follow.submission import replace, stop
@@ -85,6 +86,25 @@ def test_stall_is_a_warning_by_default(cluster: Cluster, caplog: pytest.LogCaptu
 
     cluster.script = script
     assert run(operator(streaming=streaming()), TaskInstance()) == "pi"
+
+
+def test_unexpected_error_of_the_check_is_one_warning(
+    cluster: Cluster, deferrable: bool, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise KeyError("batch")
+
+    async def script(application: Application) -> None:
+        await stream(application)
+        while "unexpected" not in caplog.text:  # noqa: ASYNC110 - a log has no event
+            await asyncio.sleep(0.01)
+        application.succeed()
+
+    monkeypatch.setattr(StreamHealth, "check", fail)
+    cluster.script = script
+    assert run(operator(deferrable, streaming=streaming()), TaskInstance()) == "pi"
+    warning = "jobs/pi is followed without the check of its streaming queries: unexpected KeyError: 'batch'. Report"
+    assert caplog.text.count(warning) == 1
 
 
 def test_new_run_replaces_the_application_and_both_tasks_succeed(

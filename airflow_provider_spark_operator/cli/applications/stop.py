@@ -16,6 +16,7 @@ from ...follow.access.find import find_application
 from ...follow.access.pods import has_ended, read_driver_pod, wait_until_gone
 from ...follow.access.reference import ApplicationReference
 from ...follow.access.requests import amend
+from ...follow.access.side_task import run_beside
 from ...follow.submission.stop import request_stop
 from ...kube.backoff import Backoff
 from ...kube.client import KubeClient
@@ -131,12 +132,11 @@ async def _await_end(client: KubeClient, reference: ApplicationReference, limit:
             with suppress(KubeError):  # the wait reports an outage
                 _, asked = await _ask_next(client, reference, asked, limit)
 
-    asking = asyncio.create_task(ask_repeatedly(asked))
-    try:
+    def warn(text: str) -> None:
+        print_note(f"{reference} {text}")
+
+    async with run_beside(ask_repeatedly(asked), "further requests to stop", warn):
         return await wait_and_report(client, reference, Wait(limit=limit, since=since, afterwards="Deleting it"))
-    finally:
-        asking.cancel()
-        await asyncio.wait([asking])
 
 
 async def _await_rerun(

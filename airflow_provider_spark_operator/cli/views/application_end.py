@@ -208,7 +208,7 @@ def _watch_budget(reference: ApplicationReference, wait: Wait) -> tuple[RunRecor
     if wait.budget is None:
         return None, None
     recorder = RunRecorder(reference, discard, prices=wait.prices)
-    return recorder, BudgetCheck(wait.budget, recorder, lambda figures: print_note(f"{reference} has used {figures}"))
+    return recorder, BudgetCheck(wait.budget, recorder, lambda text: print_note(f"{reference} {text}"))
 
 
 async def _end_over_budget(hub: WatchHub, reference: ApplicationReference, wait: Wait, used: str) -> ExitCode:

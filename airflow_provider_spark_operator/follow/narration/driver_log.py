@@ -18,12 +18,13 @@ from ...core.parameters.arguments import LONGEST_LOG
 from ...core.report.job_report import JobReport, parse_line
 from ...kube.client import KubeClient
 from ...kube.errors import KubeError
+from ..access import side_task
 from ..access.pods import read_driver_pod
 from ..access.reference import ApplicationReference
 from ..access.requests import annotate
 from ..logs.logs import LogPosition, follow_driver_log, follow_pod_log
 from ..recording.recorder import RunRecorder
-from .sink import Sink
+from .sink import Sink, warn_about
 
 logger = logging.getLogger(__name__)
 
@@ -87,6 +88,7 @@ class DriverLog:
         self._client = client
         self._reference = reference
         self._sink = sink
+        self._warn = warn_about(reference, sink)
         self._options = options
         self._recorder = recorder
         self.report = JobReport()
@@ -142,7 +144,7 @@ class DriverLog:
     def start(self) -> None:
         """Follow the log of the current driver, unless it is already being followed."""
         if self._task is None:
-            self._task = asyncio.create_task(self._follow())
+            self._task = side_task.start(self._follow(), "the driver's log", self._warn)
 
     async def finish(self, seen: Progress) -> None:
         """Read the rest of the log of a driver that has ended, and report the part that cannot be read.
@@ -151,7 +153,7 @@ class DriverLog:
             seen: The progress of the application, whose driver has ended.
         """
         if self._task is None or (self._task.done() and not self._complete):
-            self._task = asyncio.create_task(self._read_rest(seen))
+            self._task = side_task.start(self._read_rest(seen), "the rest of the driver's log", self._warn)
         deadline = asyncio.get_running_loop().time() + _REST_SECONDS
         read = -1
         while not self._task.done() and read < self._lines and asyncio.get_running_loop().time() < deadline:
@@ -162,9 +164,7 @@ class DriverLog:
 
     async def close(self) -> None:
         """Stop reading."""
-        if self._task is not None:
-            self._task.cancel()
-            await asyncio.gather(self._task, return_exceptions=True)
+        await side_task.stop(self._task)
 
     async def _leave_deleted_driver(self, seen: Progress) -> None:
         """Stop waiting for a driver pod that was deleted before its log was found."""
@@ -204,7 +204,7 @@ class DriverLog:
         self._from_start = not position.timestamp
         if position.since is not None:
             self._show_remark(logging.INFO, f"the driver's log, continued from {_format_clock(position.since)} UTC")
-        saving = asyncio.create_task(self._save_position_regularly(position))
+        saving = side_task.start(self._save_position_regularly(position), "the position in its log", self._warn)
         try:
             async with aclosing(lines) as stream:
                 async for line in stream:
@@ -224,8 +224,7 @@ class DriverLog:
                     await self._save_position(position)
             raise
         finally:
-            saving.cancel()
-            await asyncio.gather(saving, return_exceptions=True)
+            await side_task.stop(saving)
 
     def _show_line(self, line: str) -> None:
         message = parse_line(line)

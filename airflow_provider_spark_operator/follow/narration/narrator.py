@@ -21,6 +21,7 @@ from ...core.verdict.obstacles import describe_pod_wait
 from ...kube.backoff import Backoff
 from ...kube.client import KubeClient
 from ...kube.errors import KubeError
+from ..access import side_task
 from ..access.pods import ExecutorCount, count_executors, find_blocked_container, list_executor_pods
 from ..access.reference import ApplicationReference
 from ..ending.evidence import read_warnings
@@ -29,7 +30,7 @@ from ..recording.recorder import RunRecorder
 from ..recording.spark_sampler import SparkSampler
 from .driver_log import DriverLog, DriverLogOptions
 from .obstacles import BACKGROUND, ObstacleWatch, Pauses, WaitState
-from .sink import Sink
+from .sink import Sink, warn_about
 
 logger = logging.getLogger(__name__)
 
@@ -73,6 +74,7 @@ class Narrator:
         self._client = client
         self._reference = reference
         self._sink = sink = narration.sink
+        self._warn = warn_about(reference, sink)
         self._driver: DriverLog | None = None
         if narration.driver_log is not None:
             self._driver = DriverLog(client, reference, sink, narration.driver_log, narration.recorder)
@@ -101,7 +103,7 @@ class Narrator:
         await self._obstacles.close()
         if self._sampler is not None:
             await self._sampler.close()
-        await _stop(self._executors)
+        await side_task.stop(self._executors)
 
     @property
     def last_lines(self) -> tuple[str, ...]:
@@ -141,7 +143,7 @@ class Narrator:
         await self._keep_up_with_driver(seen, resource)
         await self._obstacles.update(seen, resource)
         if new and seen.phase is not Phase.RUNNING:
-            await _stop(self._executors)
+            await side_task.stop(self._executors)
         new = [self._omit_repetition(entry) for entry in new]
         for entry in new[:-1]:
             self._sink.show_state(entry, None)
@@ -221,9 +223,10 @@ class Narrator:
             return
         found = await self._count(wanted)
         self._sink.show_state(entry, found)
-        await _stop(self._executors)
+        await side_task.stop(self._executors)
         if found and (self._pauses.keeps_counting or not found.is_complete):
-            self._executors = asyncio.create_task(self._count_repeatedly(found, wanted))
+            count = self._count_repeatedly(found, wanted)
+            self._executors = side_task.start(count, "the number of its executors", self._warn)
 
     async def _count_repeatedly(self, last: ExecutorCount, wanted: int) -> None:
         # The pods are listed repeatedly and not watched. With a watch of the namespace, a triggerer would receive each
@@ -291,9 +294,3 @@ def _list_entries(seen: Progress) -> list[StateEntry]:
     if not any((entry.state, entry.time) == (present.state, present.time) for entry in known):
         known.append(present)
     return known
-
-
-async def _stop(task: asyncio.Task[None] | None) -> None:
-    if task is not None:
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)

@@ -29,13 +29,14 @@ from ...kube.backoff import Backoff
 from ...kube.client import KubeClient
 from ...kube.errors import Forbidden, KubeError
 from ...kube.resources import NAMESPACES
+from ..access import side_task
 from ..access.pods import find_blocked_container, list_executors_of, read_driver_pod
 from ..access.reference import ApplicationReference
 from ..ending.evidence import read_log_end, read_warnings
 from ..recording.recorder import RunRecorder
 from .controllers import find_lost_controller
 from .holds import list_own_events, read_hold
-from .sink import Sink
+from .sink import Sink, warn_about
 
 logger = logging.getLogger(__name__)
 
@@ -198,6 +199,7 @@ class ObstacleWatch:
         self._client = client
         self._reference = reference
         self._sink = sink
+        self._warn = warn_about(reference, sink)
         self._situation = situation
         self._pauses = pauses
         self._recorder = recorder
@@ -230,16 +232,14 @@ class ObstacleWatch:
                 or seen.phase is Phase.WAITING
                 or (seen.phase is Phase.RUNNING and wants_suspension(resource))
             ):
-                self._task = asyncio.create_task(self._run())
+                self._task = side_task.start(self._run(), "the cause for which it waits", self._warn)
         self._seen, self._resource = seen, resource
         self._check_suspension(settled=False)
 
     async def close(self) -> None:
         """Stop reading."""
-        if self._task is not None:
-            self._task.cancel()
-            await asyncio.gather(self._task, return_exceptions=True)
-            self._task = None
+        await side_task.stop(self._task)
+        self._task = None
 
     async def check(self) -> None:
         """Read what the application or its driver waits for, and show it if it is new."""

@@ -1,11 +1,13 @@
 """Where the events of one application are shown: the log of a task, a terminal or the demo."""
 
-from collections.abc import Iterable
+import logging
+from collections.abc import Callable, Iterable
 from typing import Protocol
 
 from ...core.dialects.progress import StateEntry
 from ...core.kubernetes.pods import ContainerStatus
 from ..access.pods import ExecutorCount
+from ..access.reference import ApplicationReference
 from ..ending.executor_ends import ExecutorEnd
 
 
@@ -53,3 +55,8 @@ class Sink(Protocol):
             level: The `logging` level.
             sentence: The sentence.
         """
+
+
+def warn_about(reference: ApplicationReference, sink: Sink) -> Callable[[str], None]:
+    """Return a function that shows a warning about an application. The warning begins with a verb."""
+    return lambda text: sink.show_remark(logging.WARNING, f"{reference} {text}")

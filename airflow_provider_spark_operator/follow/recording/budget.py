@@ -1,11 +1,12 @@
 """Check the budget of an application while a process waits for its end."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
 
 from ...core.kubernetes.json_object import JsonObject
 from ...core.report.budget import FIRST_SECONDS, Budget, BudgetWatch
+from ..access.side_task import run_beside
 from .recorder import RunRecorder
 
 
@@ -15,7 +16,7 @@ class BudgetCheck:
     Args:
         budget: The budget.
         recorder: Keeps the record of the run.
-        warn: Shows the figures of a limit to the user.
+        warn: Shows a warning, which begins with a verb.
 
     Attributes:
         budget: The budget.
@@ -29,19 +30,13 @@ class BudgetCheck:
         self._warn = warn
         self.exceeded: str | None = None
 
-    @asynccontextmanager
-    async def limit(self, wait: asyncio.Timeout) -> AsyncIterator[None]:
+    def limit(self, wait: asyncio.Timeout) -> AbstractAsyncContextManager[None]:
         """Check the budget during the block, and let the block time out if the budget is exceeded.
 
         Args:
             wait: The timeout of the block.
         """
-        checking = asyncio.create_task(self.follow(lambda: wait.reschedule(0)))
-        try:
-            yield
-        finally:
-            checking.cancel()
-            await asyncio.gather(checking, return_exceptions=True)
+        return run_beside(self.follow(lambda: wait.reschedule(0)), "the check of its budget", self._warn)
 
     async def follow(self, end_wait: Callable[[], None]) -> None:
         """Check the budget until it is exceeded.
@@ -67,6 +62,6 @@ class BudgetCheck:
     def _check(self, record: JsonObject | None) -> float:
         finding = self._watch.check(record)
         for figures in finding.warnings:
-            self._warn(figures)
+            self._warn(f"has used {figures}")
         self.exceeded = finding.exceeded
         return finding.seconds

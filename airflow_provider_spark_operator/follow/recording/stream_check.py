@@ -1,8 +1,8 @@
 """Check the streaming queries of an application while a process waits for its end."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
-from contextlib import aclosing, asynccontextmanager
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager, aclosing
 from typing import Final
 
 from ...core.kubernetes.pods import get_status, read_phase
@@ -13,6 +13,7 @@ from ...kube.client import KubeClient
 from ...kube.errors import KubeError
 from ..access.pods import has_ended, read_driver_pod
 from ..access.reference import ApplicationReference
+from ..access.side_task import run_beside
 
 _LONGEST: Final = 4 * 1024 * 1024
 
@@ -37,20 +38,14 @@ class StreamCheck:
         self._warn = warn
         self.health: StreamHealth | None = None
 
-    @asynccontextmanager
-    async def limit(self, client: KubeClient, wait: asyncio.Timeout) -> AsyncIterator[None]:
+    def limit(self, client: KubeClient, wait: asyncio.Timeout) -> AbstractAsyncContextManager[None]:
         """Check the queries during the block, and let it time out if the task must not wait any longer.
 
         Args:
             client: The client of the cluster.
             wait: The timeout of the block.
         """
-        checking = asyncio.create_task(self._follow(client, wait))
-        try:
-            yield
-        finally:
-            checking.cancel()
-            await asyncio.gather(checking, return_exceptions=True)
+        return run_beside(self._follow(client, wait), "the check of its streaming queries", self._warn)
 
     async def _follow(self, client: KubeClient, wait: asyncio.Timeout) -> None:
         clock = asyncio.get_running_loop().time

@@ -23,9 +23,13 @@ class Client:
 class Sink:
     def __init__(self) -> None:
         self.obstacles: list[str] = []
+        self.remarks: list[str] = []
 
     def show_obstacle(self, sentence: str) -> None:
         self.obstacles.append(sentence)
+
+    def show_remark(self, _: int, sentence: str) -> None:
+        self.remarks.append(sentence)
 
 
 class Watch(ObstacleWatch):
@@ -95,3 +99,21 @@ async def test_operator_has_time_to_suspend_a_running_application() -> None:
 async def test_lost_controller_does_not_ignore_a_suspension() -> None:
     (shown,) = await watch_suspension(timedelta(hours=1), seconds=0.0)
     assert "the controller that manages it does not run" in shown
+
+
+async def test_unexpected_error_is_a_warning() -> None:
+    class Broken(ObstacleWatch):
+        async def check(self) -> None:
+            raise KeyError("status")
+
+    sink, resource = Sink(), build_running(suspend=False)
+    pauses = Pauses((0.001, 0.001), (0.001, 0.001))
+    reference = ApplicationReference.of(resource, SPARK_APPLICATIONS)
+    watch = Broken(Client(), reference, sink, WaitState(), pauses)  # type: ignore[arg-type]
+    await watch.update(read_progress(resource), resource)
+    async with asyncio.timeout(30):
+        while not sink.remarks:  # noqa: ASYNC110 - a sink has no event
+            await asyncio.sleep(0.001)
+    await watch.close()
+    cause = "unexpected KeyError: 'status'. Report this error to the maintainers"
+    assert sink.remarks == [f"SparkApplication jobs/pi is followed without the cause for which it waits: {cause}"]

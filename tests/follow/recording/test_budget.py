@@ -53,8 +53,8 @@ async def test_application_is_ended_within_seconds_after_its_limit_with_one_list
     assert measure() == pytest.approx(201, abs=1.5)
     (time, warning), (_, last) = warnings
     assert time == pytest.approx(161, abs=1.5)
-    assert warning.startswith("16")
-    assert (last, check.exceeded) == ("20 of at most 20 core-hours", "20.1 of at most 20 core-hours")
+    assert warning.startswith("has used 16")
+    assert (last, check.exceeded) == ("has used 20 of at most 20 core-hours", "20.1 of at most 20 core-hours")
     assert len(client.read_at) == 4
 
 
@@ -62,4 +62,4 @@ def test_final_record_above_the_budget_warns() -> None:
     warnings = list[str]()
     check = BudgetCheck(Budget(1), RunRecorder(REFERENCE, Store().save), warnings.append)
     check.conclude({"totals": {"requested": {"driver": {"coreHours": 1.5}}}})
-    assert warnings == ["1.5 of at most 1 core-hours"]
+    assert warnings == ["has used 1.5 of at most 1 core-hours"]
