@@ -175,7 +175,7 @@ def test_table_has_each_verb_of_a_cluster() -> None:
 def test_documented_roles_contain_the_table() -> None:
     granted = {
         (verb, group, resource)
-        for name in ("airflow.yaml", "command-line.yaml")
+        for name in ("airflow.yaml", "command-line.yaml", "connect.yaml")
         for rule in yaml.safe_load((DOCS / "manifests" / name).read_text())["rules"]
         for verb in rule["verbs"]
         for group in rule["apiGroups"]
@@ -190,8 +190,7 @@ def test_documented_roles_contain_the_table() -> None:
         for group in rule["apiGroups"]
         for resource in rule["resources"]
     }
-    # They cover each Secret in the namespace, so the manifests contain them as a comment.
-    assert needed - granted == {("get", "", "secrets")}
+    assert needed <= granted
 
 
 @pytest.mark.parametrize("verb", COMMANDS)

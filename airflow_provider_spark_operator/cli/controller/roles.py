@@ -19,6 +19,7 @@ class Audience(StrEnum):
 
     AIRFLOW = "airflow"
     CLI = "cli"
+    CONNECT = "connect"
     CONTROLLER = "controller"
     DRIVER = "driver"
     KUEUE = "kueue"
@@ -27,6 +28,7 @@ class Audience(StrEnum):
 _FILES: Final = {
     Audience.AIRFLOW: ("airflow",),
     Audience.CLI: ("airflow", "command-line"),
+    Audience.CONNECT: ("connect",),
     Audience.CONTROLLER: ("controller",),
     Audience.DRIVER: ("workload",),
     Audience.KUEUE: ("kueue",),
@@ -37,9 +39,9 @@ def run(
     audience: Annotated[
         Audience | None,
         Parameter(
-            "--for airflow|cli|controller|driver|kueue",
-            "who needs the permissions: Airflow, users of this program, `reconcile`, drivers, or `reconcile --kueue` "
-            "in addition to `reconcile` (default: all)",
+            "--for airflow|cli|connect|controller|driver|kueue",
+            "who needs the permissions: Airflow, users of this program, Airflow and users for Spark Connect in "
+            "addition, `reconcile`, drivers, or `reconcile --kueue` in addition to `reconcile` (default: all)",
         ),
     ] = None,
     namespace: Annotated[
