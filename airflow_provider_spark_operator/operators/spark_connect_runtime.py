@@ -7,16 +7,25 @@ import asyncio
 import logging
 import socket
 from contextlib import ExitStack, contextmanager
+from datetime import datetime
 from threading import Event
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import TYPE_CHECKING, Protocol, cast
 
 from ..airflow_compat import AirflowFailException
 from ..core.compose.application import apply_parameters
 from ..core.compose.connect import READY_STATE, build_server_host, compose_server, get_server_port
 from ..core.kubernetes.json_object import JsonObject
 from ..core.parameters.parameters import Parameters
+from ..core.states.capacity_wait import CapacityWait
 from ..exceptions import SparkInfrastructureFailed
-from ..follow.access.connect import ConnectServer, create_token, find_loss, find_missing_packages, find_server
+from ..follow.access.connect import (
+    ConnectServer,
+    create_token,
+    find_loss,
+    find_missing_packages,
+    find_server,
+    forward_server,
+)
 from ..follow.access.errors import PodMissing
 from ..follow.submission.stamp import TaskStamp
 from ..follow.submission.submit import Submission
@@ -27,7 +36,7 @@ from ..hooks.task_stamp import stamp_of
 from ..kube.client import KubeClient
 from ..kube.connection import open_client
 from ..kube.errors import ConfigurationError, KubeError
-from ..kube.port_forward import LOOPBACK, serve_port
+from ..kube.port_forward import LOOPBACK
 from ..links.spark_application import LINKS
 from ..links.url import push_links
 from ..triggers.event import ApplicationEvent, EventKind
@@ -75,8 +84,15 @@ class ServerRun(ApplicationRun):
             loop.run(send())
         return submission
 
-    def _create_trigger(self, *arguments: Any) -> SparkApplicationTrigger:
-        trigger = super()._create_trigger(*arguments)
+    def _create_trigger(
+        self,
+        submission: Submission,
+        task_try: TaskTry,
+        deadline: datetime | None,
+        composed: JsonObject,
+        capacity_wait: CapacityWait | None,
+    ) -> SparkApplicationTrigger:
+        trigger = super()._create_trigger(submission, task_try, deadline, composed, capacity_wait)
         trigger.expects, trigger.record = [READY_STATE], False
         return trigger
 
@@ -172,12 +188,9 @@ def _is_resolved(server: ConnectServer) -> bool:
 async def _forward(client: KubeClient, server: ConnectServer) -> int:
     """Forward the port of a server until the loop ends, and return the local port."""
 
-    async def find() -> tuple[str, int]:
-        return server.pod, server.port
-
     def report(error: Exception) -> None:
         logger.warning("could not forward a connection to %s: %s", server.reference, error)
 
-    listener = await serve_port(client, server.reference.namespace, find, report)
+    listener, port = await forward_server(client, server, report)
     asyncio.get_running_loop().create_task(listener.serve_forever())
-    return int(listener.sockets[0].getsockname()[1])
+    return port

@@ -9,10 +9,9 @@ from pathlib import Path
 from typing import Annotated
 
 from ...core.compose.connect import TOKEN_VARIABLE
-from ...follow.access.connect import ConnectServer, find_loss, find_missing_packages, find_server
+from ...follow.access.connect import ConnectServer, find_loss, find_missing_packages, find_server, forward_server
 from ...follow.access.errors import PodMissing
 from ...kube.client import KubeClient
-from ...kube.port_forward import serve_port
 from ..base.cluster_client import run_with_client
 from ..base.errors import CommandError, ExitCode, print_error, print_note
 from ..options.declaration import Parameter
@@ -64,13 +63,8 @@ async def _connect(client: KubeClient, name: str, words: list[str]) -> ExitCode:
     if missing := find_missing_packages():
         advice = "Install airflow-provider-spark-operator[connect]"
         raise CommandError(f"could not open a session: {', '.join(missing)} not installed. {advice}", ExitCode.INVALID)
-
-    async def find() -> tuple[str, int]:
-        return server.pod, server.port
-
-    listener = await serve_port(client, server.reference.namespace, find, lambda error: print_error(str(error)))
+    listener, port = await forward_server(client, server, lambda error: print_error(str(error)))
     async with listener:
-        port = listener.sockets[0].getsockname()[1]
         print_note(f"forwarding port {server.port} of {server.reference} to localhost:{port}")
         code = await _run(words, _build_environment(server, port))
     loss = await find_loss(client, server) if code else None

@@ -1,7 +1,9 @@
 """Find a Spark Connect server, read and create its token, and notice that it was lost."""
 
+import asyncio
 import base64
 import secrets
+from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any
@@ -16,6 +18,7 @@ from ...core.dialects.dialect import read_progress
 from ...core.kubernetes.json_object import JsonObject
 from ...kube.client import KubeClient
 from ...kube.errors import AlreadyExists, NotFound
+from ...kube.port_forward import serve_port
 from ...kube.resources import PODS, SECRETS
 from .errors import PodMissing
 from .find import find_application
@@ -73,6 +76,24 @@ async def find_server(client: KubeClient, name: str, namespace: str | None = Non
         raise PodMissing(reference, f"has no running Spark Connect server: it is in state {state}")
     token = await _read_token(client, document, reference)
     return ConnectServer(reference, pod["metadata"]["name"], pod["metadata"]["uid"], get_server_port(document), token)
+
+
+async def forward_server(
+    client: KubeClient, server: ConnectServer, report: Callable[[Exception], None]
+) -> tuple[asyncio.Server, int]:
+    """Forward a local port to a server. Return the listener and its port.
+
+    Args:
+        client: The client of the cluster.
+        server: The server.
+        report: Receives the error that ended a connection.
+    """
+
+    async def find() -> tuple[str, int]:
+        return server.pod, server.port
+
+    listener = await serve_port(client, server.reference.namespace, find, report)
+    return listener, listener.sockets[0].getsockname()[1]
 
 
 async def find_loss(client: KubeClient, server: ConnectServer) -> str | None:
@@ -152,7 +173,14 @@ async def _read_token(client: KubeClient, document: JsonObject, reference: Appli
     data = (await client.get(SECRETS, name, reference.namespace)).get("data") or {}
     if key not in data:
         raise PodMissing(reference, f"has no token: the Secret {name} has no key {key}")
-    return base64.b64decode(data[key]).decode()
+    try:
+        token = base64.b64decode(data[key]).decode("ascii")
+    except ValueError:  # the API server checks base64 only
+        token = ""
+    if not (token and token.isprintable()):
+        cause = f"the key {key} of the Secret {name} must be printable ASCII text without line breaks"
+        raise PodMissing(reference, f"has no usable token: {cause}. Replace the Secret, then start the server again")
+    return token
 
 
 def _is_installed(package: str) -> bool:

@@ -86,7 +86,7 @@ async def make_room(
     old = next((item for item in own if item["metadata"]["name"] == name), None)
     if old is not None:
         await _remove(
-            client, ApplicationReference.of(old, resource), "was submitted by an earlier try and has ended", seconds
+            client, ApplicationReference.of(old, resource), "was submitted by this task before and has ended", seconds
         )
 
 

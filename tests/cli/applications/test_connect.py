@@ -30,7 +30,7 @@ def script(scripted_cluster: Cluster, tmp_path: Path, monkeypatch: pytest.Monkey
     return str(path)
 
 
-def create_server(cluster: Cluster, name: str, *, authenticate: bool) -> None:
+def create_server(cluster: Cluster, name: str, *, authenticate: bool, token: str = "czNjcjN0") -> None:
     document = {
         "apiVersion": "spark.apache.org/v1",
         "kind": "SparkApplication",
@@ -39,7 +39,7 @@ def create_server(cluster: Cluster, name: str, *, authenticate: bool) -> None:
     }
     secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": f"{name}-connect"}}
     cluster.script = run_on
-    cluster.do(lambda: cluster.store.create(SECRETS, NAMESPACE, secret | {"data": {"token": "czNjcjN0"}}))
+    cluster.do(lambda: cluster.store.create(SECRETS, NAMESPACE, secret | {"data": {"token": token}}))
     server = compose_server(document, authenticate=authenticate)
     cluster.do(lambda: cluster.store.create(cluster.kind, NAMESPACE, server))
     cluster.wait_for_state("RunningHealthy")
@@ -62,6 +62,16 @@ def test_server_without_authentication_needs_no_token(
     create_server(scripted_cluster, "open", authenticate=False)
     assert main(["connect", "open", "--exec", script, "1", "2"]) == ExitCode.SUCCESS
     assert json.loads(capfd.readouterr().out)[-1] is None
+
+
+@pytest.mark.parametrize("token", ["", "/w==", "czNjcjN0Cg==", "w6k="], ids=["empty", "binary", "line break", "accent"])
+def test_token_that_cannot_be_sent_is_exit_code_2(
+    scripted_cluster: Cluster, script: str, token: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    create_server(scripted_cluster, "other", authenticate=True, token=token)
+    assert main(["connect", "other", "--exec", script]) == ExitCode.INVALID
+    cause = "has no usable token: the key token of the Secret other-connect must be printable ASCII text"
+    assert f"SparkApplication jobs/other {cause} without line breaks. Replace the Secret" in capsys.readouterr().err
 
 
 def test_failed_script_is_exit_code_1(script: str) -> None:
