@@ -31,6 +31,7 @@ class ResourceTask(Protocol):
     deferrable: bool
     delete_on_kill: bool
     if_exists: str
+    retries: int | None
     retry_policy: RetryPolicy | None
     execution_timeout: timedelta | None
     do_xcom_push: bool
@@ -72,7 +73,6 @@ class ApplicationTask(ResourceTask, Protocol):
     openlineage_inject_transport_info: bool
     upload_to: str | None
     download_from: str | None
-    retries: int | None
     outlets: list[Any]
     max_core_hours: float | None
     max_cost: float | None

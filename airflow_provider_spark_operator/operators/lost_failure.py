@@ -6,9 +6,7 @@ is then the first that can report what happened to the application.
 
 import logging
 
-from airflow.sdk import Context
-
-from ..airflow_compat import RetryAction, RetryPolicy
+from ..airflow_compat import RetryAction
 from ..exceptions import SparkApplicationError
 from ..follow.access.errors import ApplicationDeleted
 from ..follow.narration.narrator import Narration
@@ -21,14 +19,12 @@ from ..kube.errors import ConfigurationError, KubeError
 from ..triggers.event import ApplicationEvent, EventKind
 from ..triggers.outcome import build_event
 from . import requests, results
-from .kill import TaskTry
+from .current_try import TaskTry
 
 logger = logging.getLogger(__name__)
 
 
-def report_lost_failure(
-    loop: LoopThread, task_try: TaskTry, context: Context, policy: RetryPolicy | None, retries: int
-) -> None:
+def report_lost_failure(loop: LoopThread, task_try: TaskTry) -> None:
     """Raise the failure of an earlier try if the retry policy would not have retried it; otherwise log the failure.
 
     Without a policy Airflow retries every failure, so there is nothing to report. If a user has cleared the task, the
@@ -37,16 +33,13 @@ def report_lost_failure(
     Args:
         loop: The loop for requests.
         task_try: The current try.
-        context: The context of the task.
-        policy: The retry policy of the task.
-        retries: The number of retries of the task.
 
     Raises:
         SparkApplicationError: The failure of the earlier try, or the API could not be read.
     """
-    task_instance = context["ti"]
+    task_instance, policy = task_try.context["ti"], task_try.task.retry_policy
     # Airflow never resets the number of a try. Clearing a task adds its retries to the tries that are used up.
-    first_try = task_instance.max_tries - retries + 1
+    first_try = task_instance.max_tries - (task_try.task.retries or 0) + 1
     if policy is None or task_instance.try_number <= first_try:
         return
     event = _read_lost_end(loop, task_try)
@@ -56,7 +49,7 @@ def report_lost_failure(
     if error is None:
         return
     requests.acknowledge(loop, task_try, results.reference_of(event))
-    decision = policy.evaluate(error, task_instance.try_number - 1, task_instance.max_tries, context)
+    decision = policy.evaluate(error, task_instance.try_number - 1, task_instance.max_tries, task_try.context)
     if decision.action is RetryAction.FAIL:
         raise error
     logger.warning(

@@ -13,7 +13,7 @@ from ..follow.submission.submit import acknowledge as acknowledge_success
 from ..follow.submission.submit import submit as submit_document
 from ..hooks.errors import translate_errors
 from ..hooks.loop import LoopThread
-from .kill import TaskTry
+from .current_try import TaskTry
 
 logger = logging.getLogger(__name__)
 
@@ -27,7 +27,6 @@ def submit(
     loop: LoopThread,
     task_try: TaskTry,
     document: JsonObject,
-    if_exists: str,
     noun: str = "application",
     stop_seconds: float | None = None,
 ) -> Submission:
@@ -37,7 +36,6 @@ def submit(
         loop: The loop for requests.
         task_try: The try that submits.
         document: The application.
-        if_exists: What to do with an application of the same name: a value of `core.parameters.arguments.IfExists`.
         noun: What the resource is, for messages.
         stop_seconds: See `follow.submission.submit.submit`.
 
@@ -53,7 +51,7 @@ def submit(
                 document,
                 task_try.namespace,
                 task_try.stamp,
-                if_exists=IfExists(if_exists),
+                if_exists=IfExists(task_try.task.if_exists),
                 stop_seconds=stop_seconds,
             )
 
@@ -65,6 +63,8 @@ def submit(
         task_try.may_run = False  # unlike after an interruption, when the request may have been sent
         raise
     logger.info("%s", submission.sentence)
+    if task_try.stop_requested:  # the signal arrived before there was a resource to delete
+        task_try.stop()
     return submission
 
 

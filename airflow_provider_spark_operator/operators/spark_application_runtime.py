@@ -22,7 +22,7 @@ from ..core.parameters.arguments import RESTARTS_BY_CLUSTER, OnFailedCheck
 from ..core.parameters.parameter_types import read_seconds
 from ..core.parameters.parameters import Parameters
 from ..core.states.capacity_wait import CapacityWait
-from ..exceptions import SparkApplicationError, SparkApplicationTimedOut, SparkSchedulingFailed
+from ..exceptions import SparkApplicationError, SparkSchedulingFailed
 from ..follow.submission.composition import Composition
 from ..follow.submission.document import read_document
 from ..follow.submission.sql import ROWS
@@ -42,9 +42,8 @@ from ..triggers.run_record import require_prices
 from ..triggers.spark_application import SparkApplicationTrigger
 from . import lost_failure, requests, results, run_record, tries
 from .application_task import ApplicationTask, build_budget, build_streaming
-from .kill import TRIGGER_FAILED, TaskTry, begin_try, cancel_timed_out, give_up, is_deferral_of_earlier_try
+from .current_try import TRIGGER_FAILED, TaskTry, begin_try, is_deferral_of_earlier_try
 from .metrics import emit_metrics
-from .retries import is_retried
 from .source import list_folders
 
 logger = logging.getLogger(__name__)
@@ -149,8 +148,8 @@ class ApplicationRun:
             return None
         if not isinstance(error, TaskDeferralTimeout):
             sentence = f"could not follow the application any longer, {TRIGGER_FAILED}"
-            return self._record(None, self._give_up(task_try, sentence))
-        return self._record(None, self._cancel_timed_out(task_try, task_try.describe_timeout()))
+            return self._record(None, task_try.give_up(sentence))
+        return self._record(None, task_try.time_out(task_try.describe_timeout()))
 
     def stop(self) -> None:
         """Delete the application if a user has stopped the task. Runs in a signal handler and never raises."""
@@ -181,11 +180,8 @@ class ApplicationRun:
         task_try = self._begin_try(document["metadata"].get("namespace"), document.get("apiVersion"))
         trigger: SparkApplicationTrigger | None = None
         try:
-            with (
-                task_try.release_if_failed(delete=task.delete_on_kill, is_retried=self._is_retried),
-                LoopThread() as loop,
-            ):
-                lost_failure.report_lost_failure(loop, task_try, self._context, task.retry_policy, task.retries or 0)
+            with task_try.release_if_failed(), LoopThread() as loop:
+                lost_failure.report_lost_failure(loop, task_try)
                 composed = self._compose(document, task_try.stamp)
                 submission = self._submit(loop, task_try, composed)
                 if not task.wait_for_completion:
@@ -202,7 +198,7 @@ class ApplicationRun:
         except AirflowTaskTimeout as error:
             sentence = trigger.timeout_sentence if trigger is not None else "the application was not submitted"
             record = trigger.build_record() if trigger is not None else None
-            raise self._record(record, self._cancel_timed_out(task_try, sentence)) from error
+            raise self._record(record, task_try.time_out(sentence)) from error
 
     def _waits_in_triggerer(self) -> bool:
         task, map_index = self._task, self._context["ti"].map_index
@@ -287,11 +283,9 @@ class ApplicationRun:
         return dialect.write_properties(document, lineage)
 
     def _submit(self, loop: LoopThread, task_try: TaskTry, document: JsonObject) -> Submission:
-        streaming, if_exists = self._task.streaming, self._task.if_exists
+        streaming = self._task.streaming
         limit = read_seconds(streaming.stop_timeout) if streaming else None
-        submission = requests.submit(loop, task_try, document, if_exists, stop_seconds=limit)
-        if task_try.stop_requested:  # the signal arrived before there was an application to delete
-            task_try.stop()
+        submission = requests.submit(loop, task_try, document, stop_seconds=limit)
         reference = submission.reference
         created = submission.resource["metadata"].get("creationTimestamp")
         self._task.link_target = build_link_target(
@@ -303,9 +297,7 @@ class ApplicationRun:
         return submission
 
     def _begin_try(self, namespace: str | None, api_version: object, *, resumed: bool = False) -> TaskTry:
-        self._try = begin_try(
-            self._task.kubernetes_conn_id, self._context["ti"], namespace, api_version, resumed=resumed
-        )
+        self._try = begin_try(self._task, self._context, namespace, api_version, resumed=resumed)
         return self._try
 
     def _create_trigger(
@@ -346,13 +338,13 @@ class ApplicationRun:
             event, document, self._parameters, task.kubernetes_conn_id
         )
         if event.kind is EventKind.TIMED_OUT:
-            timeout = self._cancel_timed_out(task_try, event.sentence)
+            timeout = task_try.time_out(event.sentence)
             if task_try.has_deleted:  # otherwise a retry may adopt the application, and emit its metrics
                 emit_metrics(self._context, event)
             raise self._record(event.record, timeout)
         emit_metrics(self._context, event)
         if event.kind is EventKind.LOST:
-            raise self._record(event.record, self._give_up(task_try, event.sentence))
+            raise self._record(event.record, task_try.give_up(event.sentence))
         if event.kind is EventKind.ENDED:
             self._push(**results.build_xcoms(event))
         error = results.build_error(event, get_backoff(document, event.failure_kind), task.retry_policy)
@@ -370,15 +362,6 @@ class ApplicationRun:
             return event.name
         subject = f"SparkApplication {event.namespace}/{event.name}"
         return self._program.read_result(subject, event.driver_message, task_try.stamp)
-
-    def _cancel_timed_out(self, task_try: TaskTry, sentence: str) -> SparkApplicationTimedOut:
-        return cancel_timed_out(task_try, sentence, self._task.execution_timeout, delete=self._task.delete_on_kill)
-
-    def _give_up(self, task_try: TaskTry, sentence: str) -> SparkApplicationError:
-        return give_up(task_try, sentence, delete=self._task.delete_on_kill, is_retried=self._is_retried)
-
-    def _is_retried(self, error: BaseException) -> bool:
-        return is_retried(error, self._task.retry_policy, self._context)
 
     def _record(self, record: Mapping[str, Any] | None, error: _Error, *, is_over_budget: bool = False) -> _Error:
         """Store the record of the run, and return the failure. None if the record shows the end of the application."""

@@ -27,7 +27,7 @@ from ..core.log.secret_values import SecretPlace
 from ..core.parameters.parameters import Parameters
 from ..core.states import reasons
 from ..core.verdict.holds import find_held_cluster
-from ..exceptions import SparkApplicationError, SparkApplicationTimedOut, SparkSchedulingFailed, build_cluster_deletion
+from ..exceptions import SparkApplicationError, SparkSchedulingFailed, build_cluster_deletion
 from ..follow.access.errors import DeletionStuck, NameTaken
 from ..follow.access.pods import wait_until_gone
 from ..follow.access.reference import ApplicationReference
@@ -50,8 +50,7 @@ from ..triggers.lifecycle import DEFERRAL_SLACK
 from ..triggers.spark_cluster import SparkClusterTrigger
 from . import requests, results
 from .application_task import ResourceTask
-from .kill import TRIGGER_FAILED, TaskTry, begin_try, give_up, is_deferral_of_earlier_try
-from .retries import is_retried
+from .current_try import TRIGGER_FAILED, TaskTry, begin_try, is_deferral_of_earlier_try
 
 logger = logging.getLogger(__name__)
 
@@ -121,8 +120,8 @@ class ClusterCreation:
             return None
         if isinstance(error, TaskDeferralTimeout):
             sentence = task_try.describe_timeout("the readiness of", "the cluster")
-            return self._cancel_timed_out(task_try, sentence, self._find_limit())
-        return self._fail_unfinished(task_try, f"could not follow the cluster any longer, {TRIGGER_FAILED}")
+            return task_try.time_out(sentence, self._find_limit())
+        return task_try.give_up(f"could not follow the cluster any longer, {TRIGGER_FAILED}")
 
     def stop(self) -> None:
         """Delete the cluster if a user has stopped the task. Runs in a signal handler and never raises."""
@@ -147,13 +146,8 @@ class ClusterCreation:
         deadline, ready_seconds = self._find_limits(document)
         task_try = self._begin_try(document["metadata"].get("namespace"), document.get("apiVersion"))
         try:
-            with (
-                task_try.release_if_failed(delete=task.delete_on_kill, is_retried=self._is_retried),
-                LoopThread() as loop,
-            ):
-                submission = requests.submit(loop, task_try, document, task.if_exists, _NOUN)
-                if task_try.stop_requested:  # the signal arrived before there was a cluster to delete
-                    task_try.stop()
+            with task_try.release_if_failed(), LoopThread() as loop:
+                submission = requests.submit(loop, task_try, document, _NOUN)
                 self._push(submission)
                 if not task.wait_until_ready:
                     requests.acknowledge(loop, task_try, submission.reference)
@@ -167,7 +161,7 @@ class ClusterCreation:
                 event = loop.run(trigger.wait(task_try.access))
         except AirflowTaskTimeout as error:
             sentence = task_try.describe_timeout("the readiness of", "the cluster", "the task did not see")
-            raise self._cancel_timed_out(task_try, sentence, "execution_timeout") from error
+            raise task_try.time_out(sentence) from error
         return self._conclude(task_try, event)
 
     def _read_document(self) -> JsonObject:
@@ -198,14 +192,7 @@ class ClusterCreation:
             return {"metadata": {"namespace": self._task.namespace}}
 
     def _begin_try(self, namespace: str | None, api_version: object, *, resumed: bool = False) -> TaskTry:
-        self._try = begin_try(
-            self._task.kubernetes_conn_id,
-            self._context["ti"],
-            namespace,
-            api_version,
-            SPARK_CLUSTERS,
-            resumed=resumed,
-        )
+        self._try = begin_try(self._task, self._context, namespace, api_version, SPARK_CLUSTERS, resumed=resumed)
         return self._try
 
     def _create_trigger(
@@ -239,12 +226,12 @@ class ClusterCreation:
             return event.name
         if event.kind is EventKind.TIMED_OUT:
             limit = "ready_timeout" if event.reason == reasons.CLUSTER_NOT_READY else self._find_limit()
-            raise self._cancel_timed_out(task_try, event.sentence, limit)
+            raise task_try.time_out(event.sentence, limit)
         if event.kind is EventKind.ENDED:
-            raise SparkSchedulingFailed(self._give_up(task_try, event.sentence))
+            raise SparkSchedulingFailed(f"{event.sentence}; {task_try.release()}")  # no teardown follows a failure
         if event.kind is EventKind.DELETED:
             raise build_cluster_deletion(event.sentence, policy=self._task.retry_policy)
-        raise self._fail_unfinished(task_try, event.sentence)
+        raise task_try.give_up(event.sentence)
 
     def _find_limit(self) -> str:
         """Return the name of the limit that ended a wait with a deadline."""
@@ -252,20 +239,6 @@ class ClusterCreation:
         queued = find_held_cluster(self._read_known_document()) is not None
         is_shorter = task.execution_timeout is not None and (queued or task.execution_timeout < task.ready_timeout)
         return "execution_timeout" if is_shorter else "ready_timeout"
-
-    def _cancel_timed_out(self, task_try: TaskTry, sentence: str, limit: str) -> SparkApplicationTimedOut:
-        duration = getattr(self._task, limit)
-        return SparkApplicationTimedOut(self._give_up(task_try, f"{sentence} within the task's {limit} of {duration}"))
-
-    def _give_up(self, task_try: TaskTry, sentence: str) -> str:
-        """Delete the cluster, because no teardown follows a failure. Return `sentence` with the outcome."""
-        return f"{sentence}; {task_try.release(delete=self._task.delete_on_kill)}"
-
-    def _fail_unfinished(self, task_try: TaskTry, sentence: str) -> SparkApplicationError:
-        return give_up(task_try, sentence, delete=self._task.delete_on_kill, is_retried=self._is_retried)
-
-    def _is_retried(self, error: BaseException) -> bool:
-        return is_retried(error, self._task.retry_policy, self._context)
 
     def _push(self, submission: Submission) -> None:
         reference = submission.reference

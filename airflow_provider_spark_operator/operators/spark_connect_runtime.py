@@ -43,7 +43,7 @@ from ..triggers.event import ApplicationEvent, EventKind
 from ..triggers.spark_application import SparkApplicationTrigger
 from . import requests, results
 from .application_task import ApplicationTask
-from .kill import TaskTry
+from .current_try import TaskTry
 from .spark_application_runtime import ApplicationRun
 
 if TYPE_CHECKING:

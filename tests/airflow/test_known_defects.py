@@ -60,7 +60,7 @@ def fate(monkeypatch: pytest.MonkeyPatch) -> Callable[[Fate], None]:
     def decide(answer: Fate) -> None:
         monkeypatch.setattr(spark_application_runtime, "read_fate", lambda stamp: answer)
         monkeypatch.setattr(kill, "read_fate_of_deferred", lambda stamp: answer)
-        monkeypatch.setattr("airflow_provider_spark_operator.operators.kill.read_fate", lambda stamp: answer)
+        monkeypatch.setattr("airflow_provider_spark_operator.operators.current_try.read_fate", lambda stamp: answer)
 
     return decide
 

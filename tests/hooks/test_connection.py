@@ -2,18 +2,16 @@ import json
 import traceback
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any
 
 import pytest
 
 from airflow_provider_spark_operator.airflow_compat import AirflowFailException, AirflowNotFoundException
 from airflow_provider_spark_operator.hooks.connection import async_read_access, parse_extras, read_access
 from airflow_provider_spark_operator.kube.connection import ClusterAccess
-from airflow_provider_spark_operator.operators.kill import begin_try
-from tests.task import TaskInstance
-
-if TYPE_CHECKING:
-    from airflow.sdk.types import RuntimeTaskInstanceProtocol
+from airflow_provider_spark_operator.operators.current_try import begin_try
+from tests.operators.tasks import operator
+from tests.task import TaskInstance, build_context
 
 KUBECONFIG = {"apiVersion": "v1", "kind": "Config", "clusters": [], "users": [{"user": {"token": "s3cret"}}]}
 
@@ -143,7 +141,7 @@ async def test_missing_connection_is_named(read: Callable[[str | None], Awaitabl
 
 def test_try_reports_a_missing_connection_once() -> None:
     with pytest.raises(AirflowNotFoundException) as caught:
-        begin_try("no_such_one", cast("RuntimeTaskInstanceProtocol", TaskInstance()), None, None)
+        begin_try(operator(kubernetes_conn_id="no_such_one"), build_context(TaskInstance()), None, None)
     assert "".join(traceback.format_exception(caught.value)).count("'no_such_one' is") == 1
 
 

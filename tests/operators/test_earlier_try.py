@@ -8,7 +8,7 @@ from airflow.sdk import BaseOperator
 
 from airflow_provider_spark_operator.airflow_compat import TaskDeferred
 from airflow_provider_spark_operator.exceptions import SparkApplicationError, SparkApplicationTimedOut
-from airflow_provider_spark_operator.operators import kill
+from airflow_provider_spark_operator.operators import current_try
 from airflow_provider_spark_operator.sensors.spark_application import SparkApplicationSensor
 from airflow_provider_spark_operator.sensors.spark_cluster import SparkClusterSensor
 from airflow_provider_spark_operator.testing.spark_clusters import be_refused
@@ -55,7 +55,7 @@ def test_retry_with_event_of_earlier_try_starts_anew(cluster: Cluster, create_ta
 def test_retry_with_failed_deferral_of_earlier_try_starts_anew(
     cluster: Cluster, create_task: Create, error: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(kill, "KEEPS_DEFERRALS", True)
+    monkeypatch.setattr(current_try, "KEEPS_DEFERRALS", True)
     cluster.script = run_on
     first = TaskInstance()
     defer(create_task(), first)
@@ -71,7 +71,7 @@ def test_retry_with_failed_deferral_of_earlier_try_starts_anew(
 def test_failed_deferral_of_this_try_is_reported_without_an_application(
     cluster: Cluster, monkeypatch: pytest.MonkeyPatch, keeps: bool, try_number: int
 ) -> None:
-    monkeypatch.setattr(kill, "KEEPS_DEFERRALS", keeps)
+    monkeypatch.setattr(current_try, "KEEPS_DEFERRALS", keeps)
     context = build_context(TaskInstance(try_number=try_number))
     with pytest.raises(SparkApplicationTimedOut, match="there was nothing to delete"):
         operator().resume_execution("__fail__", {"error": "Trigger timeout"}, context)
@@ -80,7 +80,7 @@ def test_failed_deferral_of_this_try_is_reported_without_an_application(
 def test_failed_deferral_is_reported_if_applications_cannot_be_listed(
     cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(kill, "KEEPS_DEFERRALS", True)
+    monkeypatch.setattr(current_try, "KEEPS_DEFERRALS", True)
     monkeypatch.delenv("AIRFLOW_CONN_SPARK")
     with pytest.raises(SparkApplicationTimedOut, match="no triggerer reported the end of the application"):
         operator().resume_execution("__fail__", {"error": "Trigger timeout"}, build_context(TaskInstance(try_number=2)))

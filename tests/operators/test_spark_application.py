@@ -464,7 +464,7 @@ def test_missing_connection_is_reported() -> None:
 
 
 def test_task_killed_on_worker_deletes_its_application(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("airflow_provider_spark_operator.operators.kill.read_fate", lambda stamp: Fate.KILLED)
+    monkeypatch.setattr("airflow_provider_spark_operator.operators.current_try.read_fate", lambda stamp: Fate.KILLED)
     cluster.script = run_on
     task = operator(deferrable=False)
     previous = signal.signal(signal.SIGTERM, lambda number, frame: task.on_kill())
@@ -480,7 +480,7 @@ def test_task_killed_on_worker_deletes_its_application(cluster: Cluster, monkeyp
 
 
 def test_kill_during_submission_deletes_the_application(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("airflow_provider_spark_operator.operators.kill.read_fate", lambda stamp: Fate.KILLED)
+    monkeypatch.setattr("airflow_provider_spark_operator.operators.current_try.read_fate", lambda stamp: Fate.KILLED)
     cluster.script = run_on
     task = operator()
     original = submit_document
@@ -510,7 +510,7 @@ def test_kill_during_request_to_airflow_deletes_the_application(
             if answers:
                 task.on_kill()
 
-    monkeypatch.setattr("airflow_provider_spark_operator.operators.kill.read_fate", fate)
+    monkeypatch.setattr("airflow_provider_spark_operator.operators.current_try.read_fate", fate)
     task = operator()
     defer(task, Interrupted())
     assert cluster.applications() == []

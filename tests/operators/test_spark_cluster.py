@@ -235,7 +235,7 @@ def test_only_failed_cluster_of_another_run_is_replaced(cluster: Cluster) -> Non
 
 
 def test_killed_task_deletes_its_cluster(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("airflow_provider_spark_operator.operators.kill.read_fate", lambda stamp: Fate.KILLED)
+    monkeypatch.setattr("airflow_provider_spark_operator.operators.current_try.read_fate", lambda stamp: Fate.KILLED)
     cluster.cluster_script = stay_without_workers
     task = create()
     defer(task, TaskInstance())

@@ -67,7 +67,7 @@ def test_deferral_timeout_is_raised_if_no_application_can_be_read(
     async def refuse(*_: Any) -> None:
         raise TimeoutError
 
-    monkeypatch.setattr("airflow_provider_spark_operator.operators.kill.list_applications", refuse)
+    monkeypatch.setattr("airflow_provider_spark_operator.operators.current_try.list_applications", refuse)
     with pytest.raises(SparkApplicationTimedOut, match=r"^no triggerer reported the end of the application within"):
         task.resume_execution("__fail__", {"error": "Trigger timeout"}, build_context(task_instance))
 

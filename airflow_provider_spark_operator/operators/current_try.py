@@ -1,12 +1,12 @@
-"""Delete the resources of a task when its worker must stop, but only if a user has stopped the task."""
+"""One try of a task, and what happens to its resources if it fails or its worker must stop."""
 
 import logging
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
-from airflow.sdk.types import RuntimeTaskInstanceProtocol
+from airflow.sdk import Context
 
 from ..airflow_compat import KEEPS_DEFERRALS, AirflowTaskTimeout, TaskDeferred
 from ..core.dialects.dialect import read_progress
@@ -27,6 +27,8 @@ from ..kube.connection import ClusterAccess, open_client
 from ..kube.errors import describe_error
 from ..kube.resources import SPARK_APPLICATIONS, ResourceType
 from ..triggers.task_instance import Fate, read_fate
+from .application_task import ResourceTask
+from .retries import is_retried
 
 logger = logging.getLogger(__name__)
 
@@ -46,6 +48,8 @@ class TaskTry:
     """One try of a task, and the resources that it submits: they carry its stamp, so their names need not be known.
 
     Attributes:
+        task: The task.
+        context: The context of the task.
         access: Access to the cluster. It is read in advance, because Airflow may not answer in a signal handler.
         stamp: The try that submits.
         namespace: Namespace of the resources. If None, the namespace of the connection is used.
@@ -56,6 +60,8 @@ class TaskTry:
         problem: Why `access` cannot be used; None if it can be used.
     """
 
+    task: ResourceTask
+    context: Context
     access: ClusterAccess
     stamp: TaskStamp
     namespace: str | None
@@ -76,14 +82,10 @@ class TaskTry:
         return await open_client(self.access)
 
     @contextmanager
-    def release_if_failed(self, *, delete: bool, is_retried: Callable[[BaseException], bool]) -> Iterator[None]:
+    def release_if_failed(self) -> Iterator[None]:
         """If the block fails, release the resources that it has submitted, and log what happens to them.
 
         A deferral is not a failure. The caller handles a timeout.
-
-        Args:
-            delete: See `release`.
-            is_retried: Returns whether another try of the task follows an exception.
         """
         try:
             yield
@@ -91,20 +93,38 @@ class TaskTry:
             raise
         except BaseException as error:
             if self.may_run and not self.stop_requested:
-                outcome = self.release(delete=delete, retried=is_retried(error))
+                outcome = self.release(retried=self._is_retried(error))
                 logger.warning("the task failed after the submission of its %s; %s", self.resource.kind, outcome)
             raise
 
-    def release(self, *, delete: bool, retried: bool = False) -> str:
+    def give_up(self, sentence: str) -> SparkApplicationError:
+        """Release the resource that could not be followed to its end, and return the exception for the task.
+
+        Args:
+            sentence: Why the resource could not be followed.
+        """
+        outcome = self.release(retried=self._is_retried(SparkApplicationError(sentence)))
+        return SparkApplicationError(f"{sentence.rstrip('.')}; {outcome}")
+
+    def time_out(self, sentence: str, limit: str = "execution_timeout") -> SparkApplicationTimedOut:
+        """Delete the resource of a task that timed out, and return the exception for the task.
+
+        Args:
+            sentence: What did not happen in time.
+            limit: The parameter of the task that has the limit.
+        """
+        sentence = f"{sentence} within the task's {limit} of {getattr(self.task, limit)}"
+        return SparkApplicationTimedOut(f"{sentence}; {self.release()}")
+
+    def release(self, *, retried: bool = False) -> str:
         """Delete the resources of a try that fails before their end. Return what happens to them. Never raises.
 
         Args:
-            delete: Whether to delete the resources, the `delete_on_kill` of the task.
             retried: Whether another try follows, which adopts the resources. They are then not deleted.
         """
         if retried:
             return "it may still be running, and a retry adopts it"
-        if not delete:
+        if not self.task.delete_on_kill:
             return "it keeps running because delete_on_kill=False"
         try:
             return describe_cancellation(self.cancel(LONG_CANCEL_SECONDS))
@@ -162,6 +182,9 @@ class TaskTry:
             logger.warning("could not read the %ss of this task: %s", self.resource.kind, error)
             return True
 
+    def _is_retried(self, error: BaseException) -> bool:
+        return is_retried(error, self.task.retry_policy, self.context)
+
     async def _read_states(self) -> Mapping[ApplicationReference, str]:
         resource, own = await self._list_own()
         # Only running applications of earlier tries belong to the sentence.
@@ -209,22 +232,22 @@ class TaskTry:
 
 
 def begin_try(
-    conn_id: str | None,
-    task_instance: RuntimeTaskInstanceProtocol,
+    task: ResourceTask,
+    context: Context,
     namespace: str | None,
     api_version: object,
-    kind: ResourceType | None = None,
+    kind: ResourceType = SPARK_APPLICATIONS,
     *,
     resumed: bool = False,
 ) -> TaskTry:
     """Return the current try of a task.
 
     Args:
-        conn_id: Id of the connection. It is read now, because it cannot be read in a signal handler.
-        task_instance: The task instance of the try.
+        task: The task. Its connection is read now, because it cannot be read in a signal handler.
+        context: The context of the task.
         namespace: Namespace of the resources. If None, the namespace of the connection is used.
         api_version: apiVersion of the resources. If None, the default is used.
-        kind: Kind of the resources. If None, SparkApplication is used.
+        kind: Kind of the resources.
         resumed: Whether the resources were followed to their end already. A connection that cannot be used is then
             `problem`, because it does not change the outcome.
 
@@ -234,18 +257,13 @@ def begin_try(
     """
     access, problem = ClusterAccess(), None
     try:
-        access = read_access(conn_id)
+        access = read_access(task.kubernetes_conn_id)
     except Exception as error:
         if not resumed:
             raise
         problem = error
-    return TaskTry(
-        access=access,
-        stamp=stamp_of(task_instance),
-        namespace=namespace,
-        resource=resource_of(str(api_version or ""), kind or SPARK_APPLICATIONS),
-        problem=problem,
-    )
+    resource = resource_of(str(api_version or ""), kind)
+    return TaskTry(task, context, access, stamp_of(context["ti"]), namespace, resource, problem=problem)
 
 
 def is_deferral_of_earlier_try(task_try: TaskTry) -> bool:
@@ -266,34 +284,6 @@ def describe_cancellation(outcomes: Mapping[ApplicationReference, CancelOutcome]
     }
     found = set(outcomes.values())
     return next((sentence for outcome, sentence in words.items() if outcome in found), "there was nothing to delete")
-
-
-def give_up(
-    task_try: TaskTry, sentence: str, *, delete: bool, is_retried: Callable[[BaseException], bool]
-) -> SparkApplicationError:
-    """Release the resource of a task that could not follow it to its end, and return the exception for the task.
-
-    Args:
-        task_try: The try that fails.
-        sentence: Why the resource could not be followed.
-        delete: See `TaskTry.release`.
-        is_retried: Returns whether another try of the task follows an exception.
-    """
-    outcome = task_try.release(delete=delete, retried=is_retried(SparkApplicationError(sentence)))
-    return SparkApplicationError(f"{sentence.rstrip('.')}; {outcome}")
-
-
-def cancel_timed_out(task_try: TaskTry, sentence: str, limit: object, *, delete: bool) -> SparkApplicationTimedOut:
-    """Delete the application of a task that timed out, and return the exception for it.
-
-    Args:
-        task_try: The try that timed out.
-        sentence: What did not happen in time.
-        limit: The timeout, for the message.
-        delete: Whether to delete the application.
-    """
-    outcome = task_try.release(delete=delete)
-    return SparkApplicationTimedOut(f"{sentence} within the task's execution_timeout of {limit}; {outcome}")
 
 
 def _read_state(resource: JsonObject) -> tuple[str, bool]:

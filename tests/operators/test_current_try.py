@@ -19,13 +19,14 @@ from airflow_provider_spark_operator.follow.submission.stamp import TaskStamp
 from airflow_provider_spark_operator.hooks.loop import CANCEL_SECONDS
 from airflow_provider_spark_operator.kube.connection import ClusterAccess
 from airflow_provider_spark_operator.kube.resources import SPARK_APPLICATIONS, ResourceType
-from airflow_provider_spark_operator.operators import kill
-from airflow_provider_spark_operator.operators.kill import TaskTry, give_up
+from airflow_provider_spark_operator.operators import current_try
+from airflow_provider_spark_operator.operators.current_try import TaskTry
 from airflow_provider_spark_operator.triggers.task_instance import Fate
 from tests.cluster import Cluster, run_on
 from tests.follow.applications import FAILED, RUNNING, build_stored
+from tests.operators.tasks import operator
 from tests.relocation import relocate, shut_down
-from tests.task import call_when_logged
+from tests.task import TaskInstance, build_context, call_when_logged
 
 STAMP = TaskStamp("dag", "task", "run", -1, 1, "id-1", max_tries=3)
 
@@ -45,11 +46,12 @@ def cancelled(monkeypatch: pytest.MonkeyPatch) -> list[TaskStamp]:
 
 @pytest.fixture
 def task_try() -> TaskTry:
-    return TaskTry(ClusterAccess(), STAMP, "jobs", SPARK_APPLICATIONS)
+    context = build_context(TaskInstance(try_number=4))  # the last one
+    return TaskTry(operator(), context, ClusterAccess(), STAMP, "jobs", SPARK_APPLICATIONS)
 
 
 def set_fate(monkeypatch: pytest.MonkeyPatch, fate: Callable[..., object]) -> None:
-    monkeypatch.setattr(kill, "read_fate", fate)
+    monkeypatch.setattr(current_try, "read_fate", fate)
 
 
 def test_killed_task_cancels_its_application(
@@ -105,7 +107,7 @@ def test_stop_waits_for_the_answer_of_airflow(
             is_awaited.set()
             super().join(timeout)
 
-    monkeypatch.setattr(kill, "threading", SimpleNamespace(Thread=Thread))
+    monkeypatch.setattr(current_try, "threading", SimpleNamespace(Thread=Thread))
     set_fate(monkeypatch, lambda stamp: Fate.KILLED if is_awaited.wait(10) else Fate.MOVED)
     task_try.stop()
     assert cancelled == [STAMP]
@@ -121,7 +123,7 @@ def test_stop_does_not_wait_for_unresponsive_airflow(
         threads.append(threading.current_thread())
         release.wait(60)
 
-    monkeypatch.setattr(kill, "_FATE_SECONDS", 0.01)
+    monkeypatch.setattr(current_try, "_FATE_SECONDS", 0.01)
     set_fate(monkeypatch, hang)
     task_try.stop()
     release.set()
@@ -137,7 +139,7 @@ def test_unresponsive_cluster_is_logged(
     tmp_path: Path,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    monkeypatch.setattr(kill, "CANCEL_SECONDS", kill._GRACE_SECONDS)
+    monkeypatch.setattr(current_try, "CANCEL_SECONDS", current_try._GRACE_SECONDS)
     set_fate(monkeypatch, lambda stamp: Fate.KILLED)
     task_try.access = ClusterAccess(kubeconfig=tmp_path / "none")
     task_try.stop()
@@ -174,7 +176,7 @@ def test_request_that_the_cluster_does_not_answer_is_cancelled(
             cancelled.set()
             raise
 
-    monkeypatch.setattr(kill, "CANCEL_SECONDS", 0.05)
+    monkeypatch.setattr(current_try, "CANCEL_SECONDS", 0.05)
     monkeypatch.setattr(TaskTry, request_name, hang)
     set_fate(monkeypatch, lambda stamp: Fate.KILLED)
     assert method(task_try) == answer
@@ -201,7 +203,7 @@ def test_failed_task_releases_what_it_has_submitted(
     is_released: bool,
 ) -> None:
     task_try.may_run, task_try.stop_requested = may_run, stop_requested
-    with pytest.raises(type(error)), task_try.release_if_failed(delete=True, is_retried=lambda _: False):
+    with pytest.raises(type(error)), task_try.release_if_failed():
         raise error
     assert cancelled == ([STAMP] if is_released else [])
 
@@ -213,14 +215,17 @@ def test_release_reports_that_the_resource_could_not_be_deleted(
         raise TimeoutError
 
     monkeypatch.setattr(TaskTry, "_cancel", fail)
-    assert task_try.release(delete=True) == "could not delete it, so it may still be running: TimeoutError"
+    assert task_try.release() == "could not delete it, so it may still be running: TimeoutError"
 
 
-def test_application_is_left_to_a_retry_if_the_exception_of_the_task_is_retried(task_try: TaskTry) -> None:
-    def is_retried(error: BaseException) -> bool:
+def test_application_is_left_to_a_retry_if_the_exception_of_the_task_is_retried(
+    monkeypatch: pytest.MonkeyPatch, task_try: TaskTry
+) -> None:
+    def is_retried(error: BaseException, *_: object) -> bool:
         return isinstance(error, SparkApplicationError) and str(error) == "The trigger failed."
 
-    error = give_up(task_try, "The trigger failed.", delete=False, is_retried=is_retried)
+    monkeypatch.setattr(current_try, "is_retried", is_retried)
+    error = task_try.give_up("The trigger failed.")
     assert str(error) == "The trigger failed; it may still be running, and a retry adopts it"
 
 
@@ -233,8 +238,11 @@ def test_cancellation_leaves_time_to_report_its_error(monkeypatch: pytest.Monkey
 
     monkeypatch.setattr(TaskTry, "_cancel", cancel)
     task_try.cancel()
-    task_try.release(delete=True)
-    assert limits == [CANCEL_SECONDS - kill._GRACE_SECONDS, kill.LONG_CANCEL_SECONDS - kill._GRACE_SECONDS]
+    task_try.release()
+    assert limits == [
+        CANCEL_SECONDS - current_try._GRACE_SECONDS,
+        current_try.LONG_CANCEL_SECONDS - current_try._GRACE_SECONDS,
+    ]
 
 
 def test_timeout_names_ended_applications_of_this_try_only(monkeypatch: pytest.MonkeyPatch, task_try: TaskTry) -> None:
@@ -280,14 +288,14 @@ def test_resources_are_searched_in_the_namespace_of_the_task(
         return []
 
     monkeypatch.setattr(TaskTry, "open_client", open_client)
-    monkeypatch.setattr(kill, "choose_served_version", choose_served_version)
+    monkeypatch.setattr(current_try, "choose_served_version", choose_served_version)
 
     async def cancel_try(client: object, stamp: object, namespace: str | None, resource: object) -> dict[str, Any]:
         namespaces.append(namespace or "team")
         return {}
 
-    monkeypatch.setattr(kill, "list_applications", list_applications)
-    monkeypatch.setattr(kill, "cancel_try", cancel_try)
+    monkeypatch.setattr(current_try, "list_applications", list_applications)
+    monkeypatch.setattr(current_try, "cancel_try", cancel_try)
     task_try.namespace = own
     assert not task_try.has_resource()
     task_try.cancel()
@@ -316,7 +324,7 @@ def test_killed_task_cancels_its_application_after_outage(
     shut_down(cluster)
     with (
         relocate(cluster) as kubeconfig,
-        call_when_logged("is not available", lambda: file.write_text(yaml.safe_dump(kubeconfig)), kill.logger),
+        call_when_logged("is not available", lambda: file.write_text(yaml.safe_dump(kubeconfig)), current_try.logger),
     ):
         task_try.stop()
     assert "deletion of the resources of this task: the Kubernetes API is not available" in caplog.text
