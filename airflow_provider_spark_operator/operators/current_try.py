@@ -27,7 +27,7 @@ from ..kube.connection import ClusterAccess, open_client
 from ..kube.errors import describe_error
 from ..kube.resources import SPARK_APPLICATIONS, ResourceType
 from ..triggers.task_instance import Fate, read_fate
-from .application_task import ResourceTask
+from .resource_operator import ResourceOperator
 from .retries import is_retried
 
 logger = logging.getLogger(__name__)
@@ -60,7 +60,7 @@ class TaskTry:
         problem: Why `access` cannot be used; None if it can be used.
     """
 
-    task: ResourceTask
+    task: ResourceOperator
     context: Context
     access: ClusterAccess
     stamp: TaskStamp
@@ -232,7 +232,7 @@ class TaskTry:
 
 
 def begin_try(
-    task: ResourceTask,
+    task: ResourceOperator,
     context: Context,
     namespace: str | None,
     api_version: object,

@@ -1,18 +1,15 @@
 """Ask the retry policy of a task on Airflow before 3.3, which does not ask it, and resume a task that deferred."""
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..airflow_compat import (
     HAS_RETRY_POLICIES,
     AirflowFailException,
     AirflowSkipException,
     RetryAction,
-    TaskDeferralError,
-    TaskDeferralTimeout,
-    is_of_earlier_try,
 )
 from ..exceptions import SparkApplicationError, rule_out_retry
 
@@ -20,7 +17,6 @@ if TYPE_CHECKING:
     from airflow.sdk import Context
 
     from ..airflow_compat import RetryDecision, RetryPolicy
-    from .application_task import ResourceTask
 
 logger = logging.getLogger(__name__)
 
@@ -51,37 +47,6 @@ def ask_policy(policy: "RetryPolicy | None", context: "Context") -> Iterator[Non
             # The new exception has the message of the first one, which would appear a second time in the task log.
             raise rule_out_retry(error, decision.reason).with_traceback(error.__traceback__) from None
         raise
-
-
-def resume_task(
-    task: "ResourceTask",
-    resume: Callable[[], Any],
-    fail_deferral: Callable[[TaskDeferralError | TaskDeferralTimeout], SparkApplicationError | None],
-    next_kwargs: dict[str, Any] | None,
-    context: "Context",
-) -> Any:
-    """Resume a task after its deferral, or start a retry that Airflow 3.0 resumes in place of starting it.
-
-    Args:
-        task: The task.
-        resume: Calls the method of Airflow that resumes the task.
-        fail_deferral: Returns the exception for a deferral that Airflow ended before a trigger fired; None if the task
-            must start anew.
-        next_kwargs: The arguments with which Airflow resumes the task.
-        context: The context of the task.
-    """
-    if is_of_earlier_try(next_kwargs, context["ti"].try_number):
-        return task.execute(context)
-    task.resumed = True
-    with ask_policy(task.retry_policy, context):
-        try:
-            return resume()
-        except (TaskDeferralError, TaskDeferralTimeout) as error:
-            failure = fail_deferral(error)
-            if failure is not None:
-                raise failure from error
-    task.resumed = False
-    return task.execute(context)
 
 
 def is_retried(error: BaseException, policy: "RetryPolicy | None", context: "Context") -> bool:

@@ -6,12 +6,10 @@ from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import jinja2
-from airflow.sdk import BaseOperator, BaseOperatorLink, Context, XComArg
+from airflow.sdk import BaseOperatorLink, Context, XComArg
 
 from ..airflow_compat import (
     STARTS_IN_TRIGGERER,
-    AirflowFailException,
     RetryPolicy,
     build_retry_arguments,
     conf,
@@ -20,7 +18,6 @@ from ..airflow_compat import (
 )
 from ..core.compose.document import PydanticModel
 from ..core.compose.retention import KEEP_FAILED_DRIVER, find_retention_problem, find_ttl_problem
-from ..core.compose.sql import SqlText
 from ..core.kubernetes.identity import APPLICATION_IDENTITY, find_name_problem, find_namespace_problem
 from ..core.kubernetes.json_object import JsonObject
 from ..core.parameters.arguments import (
@@ -51,15 +48,13 @@ from ..core.parameters.parameter_types import (
 from ..core.parameters.parameters import NAMES as PARAMETERS
 from ..core.parameters.parameters import STRUCTURED as STRUCTURED_PARAMETERS
 from ..core.parameters.parameters import Parameters, find_folder_problem, select_names
-from ..core.parameters.pending import with_placeholders
 from ..links.spark_application import LINKS
 from ..links.spark_view import VIEW_LINK
 from . import checks, source
 from .renamed_arguments import ALIASES, take_renamed_arguments
-from .retries import ask_policy, resume_task
+from .resource_operator import ResourceOperator
 
 if TYPE_CHECKING:
-    from ..links.target import LinkTarget
     from .spark_application_runtime import ApplicationRun, Program
 
 __all__ = ["SparkApplicationOperator"]
@@ -75,7 +70,7 @@ _INJECT_PARENT = conf.getboolean("openlineage", "spark_inject_parent_job_info", 
 _INJECT_TRANSPORT = conf.getboolean("openlineage", "spark_inject_transport_info", fallback=False)
 
 
-class SparkApplicationOperator(BaseOperator):
+class SparkApplicationOperator(ResourceOperator):
     """Submit a SparkApplication, wait for its end, and succeed or fail as the application did.
 
     If an earlier try of the same task left its application running, the task adopts that application instead of
@@ -320,19 +315,13 @@ class SparkApplicationOperator(BaseOperator):
     upload_to: str | None = None
     download_from: str | None = None
     api_version: str | None = None
-    name: str | None = None
-    namespace: str | None = None
-    kubernetes_conn_id: str | None = None
-    deferrable: bool
     wait_for_completion: bool
     sql_result: bool = False
-    delete_on_kill: bool
     get_logs: bool
     driver_log_level: str | None = None
     spark_metrics: bool | str = False
     openlineage_inject_parent_job_info: bool
     openlineage_inject_transport_info: bool
-    if_exists: str
     keep_failed_driver: timedelta | float | None = None
     ttl: timedelta | float | None = None
     keep_driver: timedelta | float | None = None
@@ -342,11 +331,6 @@ class SparkApplicationOperator(BaseOperator):
     on_failed_check: str = OnFailedCheck.FAIL.value
     streaming: Streaming | None = None
     restarts: str | None = None
-    retry_policy: RetryPolicy | None = None
-    link_target: "LinkTarget | None" = None
-    resumed = False
-    source_error: AirflowFailException | None = None
-    _run: "ApplicationRun | None" = None
 
     def __init__(
         self,
@@ -482,55 +466,6 @@ class SparkApplicationOperator(BaseOperator):
         if download_from is not None and upload_to is None:
             raise ValueError("download_from: has no effect without upload_to: set upload_to")
 
-    def render_template(
-        self,
-        content: Any,
-        context: Context,
-        jinja_env: jinja2.Environment | None = None,
-        seen_oids: set[int] | None = None,
-    ) -> Any:
-        """Render `content`. If `content` is the path of a manifest, a pod template or SQL, render the file.
-
-        Only this method can distinguish the path from a string in the manifest that looks like a path. If the file
-        cannot be read, the path stays, and `execute` raises the error: Airflow also renders the templates before it
-        resumes a task.
-        """
-        context = with_placeholders(context, jinja_env.globals if jinja_env else ())
-        noun = self._find_noun(content)
-        if noun and source.may_be_file(content):
-            jinja_env = jinja_env or self.get_template_env()
-            path = super().render_template(content, context, jinja_env, set())
-            content, error = source.read_rendered(path, content, jinja_env, noun)
-            if error:
-                self.source_error = error
-                return content
-        rendered = super().render_template(content, context, jinja_env, seen_oids)
-        return SqlText(rendered, content.file) if isinstance(content, SqlText) else rendered
-
-    def execute(self, context: Context) -> Any:
-        """Submit or adopt the application, and wait for its end; see the class."""
-        with ask_policy(self.retry_policy, context):
-            return self._start_run(context).execute()
-
-    def execute_complete(self, context: Context, event: Mapping[str, Any] | None = None) -> Any:
-        """Return the result of the application whose end the trigger reports."""
-        return self._start_run(context).resume(event or {})
-
-    def resume_execution(self, next_method: str, next_kwargs: dict[str, Any] | None, context: Context) -> Any:
-        """Resume after the deferral, or start a retry that Airflow 3.0 resumes in place of starting it.
-
-        If Airflow ended the deferral because no trigger fired, cancel the application.
-        """
-        resume = partial(super().resume_execution, next_method, next_kwargs, context)
-        return resume_task(
-            self, resume, lambda error: self._start_run(context).fail_deferral(error), next_kwargs, context
-        )
-
-    def on_kill(self) -> None:
-        """Delete the application if a user has stopped the task, but not if the worker is drained."""
-        if self._run is not None and self.delete_on_kill:
-            self._run.stop()
-
     def _prepare_start(self) -> None:
         """Let the triggerer start the task. On an older Airflow, a worker starts the task, which then defers.
 
@@ -548,11 +483,10 @@ class SparkApplicationOperator(BaseOperator):
             warn_too_old("start_from_trigger", effect, self.task_id)
             self.deferrable = True
 
-    def _start_run(self, context: Context) -> "ApplicationRun":
+    def _create_run(self, context: Context) -> "ApplicationRun":
         from .spark_application_runtime import ApplicationRun
 
-        self._run = ApplicationRun(self, self._collect_parameters(), context, self._create_program(context))
-        return self._run
+        return ApplicationRun(self, self._collect_parameters(), context, self._create_program(context))
 
     def _create_program(self, context: Context) -> "Program | None":  # noqa: ARG002 - subclasses use the context
         """Return the program that the task creates; None if the parameters or the manifest name the program."""

@@ -7,7 +7,7 @@ import logging
 from collections.abc import Mapping
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from airflow.sdk import Context
 
@@ -41,10 +41,13 @@ from ..triggers.lifecycle import DEFERRAL_SLACK
 from ..triggers.run_record import require_prices
 from ..triggers.spark_application import SparkApplicationTrigger
 from . import lost_failure, requests, results, run_record, tries
-from .application_task import ApplicationTask, build_budget, build_streaming
 from .current_try import TRIGGER_FAILED, TaskTry, begin_try, is_deferral_of_earlier_try
 from .metrics import emit_metrics
 from .source import list_folders
+from .start import build_budget, build_streaming
+
+if TYPE_CHECKING:
+    from .spark_application import SparkApplicationOperator
 
 logger = logging.getLogger(__name__)
 
@@ -99,7 +102,7 @@ class ApplicationRun:
     """
 
     def __init__(
-        self, task: ApplicationTask, parameters: Parameters, context: Context, program: Program | None = None
+        self, task: "SparkApplicationOperator", parameters: Parameters, context: Context, program: Program | None = None
     ) -> None:
         self._task = task
         self._parameters = parameters

@@ -1,16 +1,13 @@
 """Manage a SparkCluster for the length of a DAG run: one task creates the cluster, another task deletes it."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import timedelta
-from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeVar
 
-import jinja2
 from airflow.sdk import BaseOperator, BaseOperatorLink, Context, XComArg
 
 from ..airflow_compat import (
-    AirflowFailException,
     RetryPolicy,
     build_retry_arguments,
     conf,
@@ -27,9 +24,7 @@ from ..core.parameters.arguments import (
     check_choice,
     check_connection_id,
 )
-from ..core.parameters.pending import with_placeholders
 from ..links.spark_cluster import CLUSTER_LINKS
-from . import source
 from .checks import (
     check_problems,
     check_retry_policy,
@@ -37,10 +32,9 @@ from .checks import (
     convert_application,
     select_known_parameters,
 )
-from .retries import ask_policy, resume_task
+from .resource_operator import ResourceOperator
 
 if TYPE_CHECKING:
-    from ..links.target import LinkTarget
     from .spark_cluster_runtime import ClusterCreation, SharedDeletion
 
 __all__ = ["DeleteSparkClusterOperator", "SparkClusterOperator"]
@@ -52,7 +46,7 @@ INHERITED: Final = ""
 _Creator = TypeVar("_Creator", bound=BaseOperator)
 
 
-class SparkClusterOperator(BaseOperator):
+class SparkClusterOperator(ResourceOperator):
     """Create a SparkCluster, and wait until applications can run on it.
 
     If an earlier try of the same task created a cluster, the task adopts it. A cluster that has failed is replaced. If
@@ -147,58 +141,14 @@ class SparkClusterOperator(BaseOperator):
         queue = {"kueue_queue": kueue_queue, "kueue_priority": kueue_priority}
         check_problems(select_known_parameters(queue).find_problems())
         check_connection_id(kubernetes_conn_id)
-        self.source_error: AirflowFailException | None = None
-        self.link_target: LinkTarget | None = None
-        self.resumed = False
-        self._creation: ClusterCreation | None = None
 
-    def render_template(
-        self,
-        content: Any,
-        context: Context,
-        jinja_env: jinja2.Environment | None = None,
-        seen_oids: set[int] | None = None,
-    ) -> Any:
-        """Render `content`. If `content` is the path of the file of the cluster, render the file."""
-        context = with_placeholders(context, jinja_env.globals if jinja_env else ())
-        if content is self.cluster and source.may_be_file(content):
-            jinja_env = jinja_env or self.get_template_env()
-            path = super().render_template(content, context, jinja_env, set())
-            content, error = source.read_rendered(path, content, jinja_env, _NOUN)
-            if error:
-                self.source_error = error
-                return content
-        return super().render_template(content, context, jinja_env, seen_oids)
-
-    def execute(self, context: Context) -> str:
-        """Create or adopt the cluster, and wait until it is ready; see the class."""
-        with ask_policy(self.retry_policy, context):
-            return self._start_run(context).execute()
-
-    def execute_complete(self, context: Context, event: Mapping[str, Any] | None = None) -> str:
-        """Return the name of the cluster that the trigger reports as ready."""
-        return self._start_run(context).resume(event or {})
-
-    def resume_execution(self, next_method: str, next_kwargs: dict[str, Any] | None, context: Context) -> Any:
-        """Resume after the deferral, or start a retry that Airflow 3.0 resumes in place of starting it.
-
-        If Airflow ended the deferral because no trigger fired, delete the cluster.
-        """
-        resume = partial(super().resume_execution, next_method, next_kwargs, context)
-        return resume_task(
-            self, resume, lambda error: self._start_run(context).fail_deferral(error), next_kwargs, context
-        )
-
-    def on_kill(self) -> None:
-        """Delete the cluster if a user has stopped the task, but not if the worker is drained."""
-        if self._creation is not None and self.delete_on_kill:
-            self._creation.stop()
-
-    def _start_run(self, context: Context) -> "ClusterCreation":
+    def _create_run(self, context: Context) -> "ClusterCreation":
         from .spark_cluster_runtime import ClusterCreation
 
-        self._creation = ClusterCreation(self, context)
-        return self._creation
+        return ClusterCreation(self, context)
+
+    def _find_noun(self, content: object) -> str | None:
+        return _NOUN if content is self.cluster else None
 
 
 class DeleteSparkClusterOperator(BaseOperator):

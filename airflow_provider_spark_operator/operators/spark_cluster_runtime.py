@@ -6,10 +6,10 @@ DAG files do not import this module: it loads the Kubernetes client.
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from datetime import UTC, datetime, timedelta
-from typing import Any, Protocol
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
 
-from airflow.sdk import Context, XComArg
+from airflow.sdk import Context
 
 from ..airflow_compat import (
     AirflowFailException,
@@ -49,24 +49,17 @@ from ..triggers.event import ApplicationEvent, EventKind
 from ..triggers.lifecycle import DEFERRAL_SLACK
 from ..triggers.spark_cluster import SparkClusterTrigger
 from . import requests, results
-from .application_task import ResourceTask
 from .current_try import TRIGGER_FAILED, TaskTry, begin_try, is_deferral_of_earlier_try
+
+if TYPE_CHECKING:
+    from .spark_cluster import DeleteSparkClusterOperator, SparkClusterOperator
+    from .spark_connect import DeleteSparkConnectOperator
 
 logger = logging.getLogger(__name__)
 
 _NOUN = "cluster"
 # A key of the task state store, which persists between the tries of a task.
 _DELETION_KEY = "spark_cluster_deletion"
-
-
-class ClusterTask(ResourceTask, Protocol):
-    """The SparkClusterOperator of a task."""
-
-    cluster: object
-    kueue_queue: str | None
-    kueue_priority: str | None
-    wait_until_ready: bool
-    ready_timeout: timedelta
 
 
 class ClusterCreation:
@@ -77,7 +70,7 @@ class ClusterCreation:
         context: The context of the task.
     """
 
-    def __init__(self, task: ClusterTask, context: Context) -> None:
+    def __init__(self, task: "SparkClusterOperator", context: Context) -> None:
         self._task = task
         self._context = context
         self._try: TaskTry | None = None
@@ -249,18 +242,6 @@ class ClusterCreation:
             push_xcoms(values, self._context["ti"])
 
 
-class DeletionTask(Protocol):
-    """The operator of a task that deletes a shared resource. The docstring of the operator describes the parameters."""
-
-    name: XComArg | str | None
-    namespace: XComArg | str | None
-    kubernetes_conn_id: str | None
-    only_own: bool
-    ignore_missing: bool
-    wait_until_gone: bool
-    gone_timeout: timedelta
-
-
 class SharedDeletion:
     """One try of a task that deletes a SparkCluster or a Spark Connect server.
 
@@ -270,7 +251,12 @@ class SharedDeletion:
         resource: The kind.
     """
 
-    def __init__(self, task: DeletionTask, context: Context, resource: ResourceType = SPARK_CLUSTERS) -> None:
+    def __init__(
+        self,
+        task: "DeleteSparkClusterOperator | DeleteSparkConnectOperator",
+        context: Context,
+        resource: ResourceType = SPARK_CLUSTERS,
+    ) -> None:
         self._task = task
         self._context = context
         self._resource = resource

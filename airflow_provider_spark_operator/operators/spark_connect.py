@@ -61,11 +61,10 @@ class SparkConnectOperator(SparkApplicationOperator):
         """Return the URL of the server that the trigger reports as ready."""
         return str(super().execute_complete(context, event))
 
-    def _start_run(self, context: Context) -> "ServerRun":
+    def _create_run(self, context: Context) -> "ServerRun":
         from .spark_connect_runtime import ServerRun
 
-        self._run = run = ServerRun(self, self._collect_parameters(), context)
-        return run
+        return ServerRun(self, self._collect_parameters(), context)
 
 
 class DeleteSparkConnectOperator(BaseOperator):

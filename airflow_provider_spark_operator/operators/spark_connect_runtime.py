@@ -9,7 +9,7 @@ import socket
 from contextlib import ExitStack, contextmanager
 from datetime import datetime
 from threading import Event
-from typing import TYPE_CHECKING, Protocol, cast
+from typing import TYPE_CHECKING, cast
 
 from ..airflow_compat import AirflowFailException
 from ..core.compose.application import apply_parameters
@@ -42,7 +42,6 @@ from ..links.url import push_links
 from ..triggers.event import ApplicationEvent, EventKind
 from ..triggers.spark_application import SparkApplicationTrigger
 from . import requests, results
-from .application_task import ApplicationTask
 from .current_try import TaskTry
 from .spark_application_runtime import ApplicationRun
 
@@ -51,13 +50,9 @@ if TYPE_CHECKING:
 
     from pyspark.sql.connect.session import SparkSession
 
+    from .spark_connect import SparkConnectOperator
+
 logger = logging.getLogger(__name__)
-
-
-class ServerTask(ApplicationTask, Protocol):
-    """The SparkConnectOperator of a task."""
-
-    authenticate: bool
 
 
 class ServerRun(ApplicationRun):
@@ -69,7 +64,7 @@ class ServerRun(ApplicationRun):
         return document | {"metadata": {"name": name, **document["metadata"]}}
 
     def _compose(self, document: JsonObject, stamp: TaskStamp) -> JsonObject:
-        authenticate = cast("ServerTask", self._task).authenticate
+        authenticate = cast("SparkConnectOperator", self._task).authenticate
         return compose_server(super()._compose(document, stamp), authenticate=authenticate)
 
     def _submit(self, loop: LoopThread, task_try: TaskTry, document: JsonObject) -> Submission:

@@ -1,8 +1,9 @@
-"""The trigger arguments of a task that starts in the triggerer, and the parameters that it does not support."""
+"""The arguments of triggers that follow from the parameters of a task, and which of them need a worker."""
 
 import warnings
 from collections.abc import Mapping
 from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
 from airflow.sdk import DAG, XComArg
@@ -11,14 +12,17 @@ from airflow.triggers.base import StartTriggerArgs
 from ..core.compose.application import TaskSettings, compose_application
 from ..core.compose.restarts import has_double_restarts
 from ..core.driver.configuration.uris import is_local
-from ..core.parameters.arguments import RESTARTS_BY_AIRFLOW
+from ..core.parameters.arguments import RESTARTS_BY_AIRFLOW, OnBudgetExceeded, OnFailedCheck, WaitFor
 from ..core.parameters.declaration import Form
+from ..core.parameters.parameter_types import read_seconds
 from ..core.parameters.parameters import NAMES, STRUCTURED, Parameters, select_names, split_list
 from ..core.parameters.pending import is_template
 from ..follow.submission.document import parse_manifest
 from ..retry_policy import build_capacity_wait, find_spark_policy
-from .application_task import ApplicationTask, build_budget
 from .checks import reject_if_invalid
+
+if TYPE_CHECKING:
+    from .spark_application import SparkApplicationOperator
 
 # Parameters whose items are read at DAG parse time.
 _LISTS = ("arguments", "cluster", *STRUCTURED)
@@ -55,7 +59,7 @@ def warn_if_too_many(dag: DAG | None) -> None:
         )
 
 
-def build_start_arguments(task: ApplicationTask, parameters: Parameters) -> StartTriggerArgs:
+def build_start_arguments(task: "SparkApplicationOperator", parameters: Parameters) -> StartTriggerArgs:
     """Return the trigger that the scheduler starts in place of the task.
 
     The triggerer renders the arguments `application`, `name`, `namespace` and `kubernetes_conn_id`.
@@ -99,7 +103,35 @@ def build_start_arguments(task: ApplicationTask, parameters: Parameters) -> Star
     )
 
 
-def _find_problems(task: ApplicationTask) -> list[str | None]:
+def build_streaming(task: "SparkApplicationOperator", *, replaces: bool) -> dict[str, Any] | None:
+    """Return what a task expects of its streaming queries as plain values, for its trigger. None if it has none.
+
+    Args:
+        task: The task.
+        replaces: Whether the application replaces an earlier version.
+    """
+    if task.streaming is None:
+        return None
+    return {
+        "ends_at_progress": task.streaming.wait_for == WaitFor.PROGRESS,
+        "stalled_seconds": read_seconds(task.streaming.stalled_after),
+        "ends_stalled": task.streaming.on_stall == OnFailedCheck.FAIL,
+        "continues": replaces,
+    }
+
+
+def build_budget(task: "SparkApplicationOperator") -> dict[str, Any] | None:
+    """Return the budget of a task as plain values, for its trigger. None if the task has no budget."""
+    if task.max_core_hours is None and task.max_cost is None:
+        return None
+    return {
+        "max_core_hours": task.max_core_hours,
+        "max_cost": task.max_cost,
+        "ends_application": task.on_budget_exceeded == OnBudgetExceeded.FAIL,
+    }
+
+
+def _find_problems(task: "SparkApplicationOperator") -> list[str | None]:
     files = [uri for name in select_names(Form.FILES) for uri in split_list(_select_text(getattr(task, name)))]
     local = [uri for uri in [*files, *split_list(_select_text(task.py_file))] if is_local(uri)]
     given = {name: getattr(task, name) for name in (*NAMES, "application", "name", "namespace")}
