@@ -1,7 +1,7 @@
 """Run a Spark application on Kubernetes, as a SparkApplication resource that an operator in the cluster manages."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -20,6 +20,7 @@ from ..core.compose.document import PydanticModel
 from ..core.compose.retention import KEEP_FAILED_DRIVER, find_retention_problem, find_ttl_problem
 from ..core.kubernetes.identity import APPLICATION_IDENTITY, find_name_problem, find_namespace_problem
 from ..core.kubernetes.json_object import JsonObject
+from ..core.kubernetes.problems import Problem
 from ..core.parameters.arguments import (
     DEFAULT_CONNECTION_ID,
     RESTARTS_BY_CLUSTER,
@@ -64,6 +65,16 @@ _CONVERTERS = {
     **dict.fromkeys(select_names(Form.GROUP, Form.GROUPS), convert_to_plain),
     "streaming": checks.convert_streaming,
     "sql": checks.convert_paths,
+}
+_SWITCHES = (
+    *("deferrable", "wait_for_completion", "delete_on_kill", "get_logs"),
+    *("openlineage_inject_parent_job_info", "openlineage_inject_transport_info", "start_from_trigger", "sql_result"),
+)
+_TEXT_CHECKS: Mapping[str, Callable[[object], Problem | None]] = {
+    "name": partial(find_name_problem, identity=APPLICATION_IDENTITY),
+    "namespace": find_namespace_problem,
+    "upload_to": partial(find_folder_problem, "upload_to"),
+    "download_from": partial(find_folder_problem, "download_from"),
 }
 _DEFERRABLE = conf.getboolean("operators", "default_deferrable", fallback=False)
 _INJECT_PARENT = conf.getboolean("openlineage", "spark_inject_parent_job_info", fallback=False)
@@ -421,16 +432,7 @@ class SparkApplicationOperator(ResourceOperator):
         renamed = take_renamed_arguments(kwargs, [name for name in ALIASES.values() if values[name] is not None])
         super().__init__(**kwargs, **build_retry_arguments(retry_policy))
         checks.check_retry_policy(retry_policy)
-        check_booleans(
-            deferrable=deferrable,
-            wait_for_completion=wait_for_completion,
-            delete_on_kill=delete_on_kill,
-            get_logs=get_logs,
-            openlineage_inject_parent_job_info=openlineage_inject_parent_job_info,
-            openlineage_inject_transport_info=openlineage_inject_transport_info,
-            start_from_trigger=start_from_trigger,
-            sql_result=sql_result,
-        )
+        check_booleans(**{name: values[name] for name in _SWITCHES})
         check_connection_id(kubernetes_conn_id)
         values |= {"application": checks.convert_application(application), "retry_policy": retry_policy, **renamed}
         values |= {name: _CONVERTERS[name](values[name]) for name in _CONVERTERS}
@@ -459,10 +461,8 @@ class SparkApplicationOperator(ResourceOperator):
         )
         if start_from_trigger:
             self._prepare_start()
-        checks.check_unless_template(name, partial(find_name_problem, identity=APPLICATION_IDENTITY))
-        checks.check_unless_template(namespace, find_namespace_problem)
-        checks.check_unless_template(upload_to, partial(find_folder_problem, "upload_to"))
-        checks.check_unless_template(download_from, partial(find_folder_problem, "download_from"))
+        for argument, find_problem in _TEXT_CHECKS.items():
+            checks.check_unless_template(values[argument], find_problem)
         if download_from is not None and upload_to is None:
             raise ValueError("download_from: has no effect without upload_to: set upload_to")
 

@@ -243,10 +243,9 @@ class ApplicationRun:
             InvalidResource: A parameter is not valid.
             AirflowException: A file is not valid, or could not be uploaded.
         """
-        task, program = self._task, self._program
-        parameters = (
-            replace(self._parameters, arguments=program.build_arguments(stamp)) if program else self._parameters
-        )
+        task, parameters, program = self._task, self._parameters, self._program
+        if program:
+            parameters = replace(parameters, arguments=program.build_arguments(stamp))
         growth = tries.read_growth(task.retry_policy, self._context)
         is_first_try = stamp.is_first_try(task.retries or 0)
         settings = TaskSettings(
