@@ -137,10 +137,12 @@ class ScriptedResources:
 
     def _collect_garbage(self, namespace: str, name: str, owner_uid: str) -> None:
         """Delete the pod of that name if an earlier application of the same name owns it."""
-        for pod in self._store.objects.list(PODS, namespace, labels=None, fields=None)[0]:
-            owners = [reference["uid"] for reference in pod["metadata"].get("ownerReferences", [])]
-            if pod["metadata"]["name"] == name and owner_uid not in owners:
-                self.delete_pod(namespace, name)
+        try:
+            pod = self._store.objects.get(PODS, namespace, name)
+        except ApiStatusError:
+            return
+        if owner_uid not in [reference["uid"] for reference in pod["metadata"].get("ownerReferences", [])]:
+            self.delete_pod(namespace, name)
 
     def _find_kind(self, plural: str) -> Any:
         return next(one.kind for one in self._kinds if (one.group, one.kind.plural) == (self._group, plural))
