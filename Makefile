@@ -152,9 +152,8 @@ contract: $(stamp) ## Compare the local API server with a real one (CONTRACT_KUB
 	cluster for tests or $(control_plane)) \
 	exec $(bin)/python $(select) contract $(contract_workers)
 
-traces: $(stamp) ## Replay recorded scenarios of the Apache operator (TRACES; KUBEBUILDER_ASSETS or TRACES_KUBECONFIG)
-	@$(call needs,[ -f "$${TRACES:-}/trace.py" ],set TRACES to the folder of the trace harness) \
-	$(call needs,[ -n "$${TRACES_KUBECONFIG:-}" ] || $(has_control_plane),set $(control_plane)) \
+traces: $(stamp) ## Replay recorded scenarios of the Apache operator on a real API server (KUBEBUILDER_ASSETS)
+	@$(call needs,$(has_control_plane),set $(control_plane)) \
 	exec $(bin)/python $(select) traces
 
 reliability: $(stamp) ## Test the controller with faults on a real API server (KUBEBUILDER_ASSETS, RELIABILITY_MARK)

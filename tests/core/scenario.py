@@ -51,6 +51,15 @@ class ApplicationTrace:
     def times(self) -> list[datetime]:
         return [datetime.fromisoformat(entry["lastTransitionTime"]) for _, entry in sorted(self.entries.items())]
 
+    def consume_state(self, wanted: str | list[str]) -> bool:
+        """Return whether one of the wanted states has followed, and look only behind it from now on."""
+        wanted = wanted if isinstance(wanted, list) else [wanted]
+        for position, state in enumerate(self.states[self.waited_for :], self.waited_for):
+            if state in wanted:
+                self.waited_for = position + 1
+                return True
+        return False
+
     def record(self, document: JsonObject) -> None:
         self.document = deepcopy(document)
         status = document.get("status") or {}
@@ -138,18 +147,9 @@ class Scenario:
         self._kubernetes.advance(argument["it"])
 
     def _step_wait_state(self, argument: JsonObject) -> None:
-        wanted = argument.get("state", argument.get("it"))
-        wanted = wanted if isinstance(wanted, list) else [wanted]
+        wanted = argument["state"] if "state" in argument else argument["it"]
         trace = self._find_trace(argument)
-
-        def consume_state() -> bool:
-            for position, state in enumerate(trace.states[trace.waited_for :], trace.waited_for):
-                if state in wanted:
-                    trace.waited_for = position + 1
-                    return True
-            return False
-
-        self._wait_for(" or ".join(wanted), argument, consume_state)
+        self._wait_for(f"the state {wanted}", argument, lambda: trace.consume_state(wanted))
 
     def _step_wait_driver(self, argument: JsonObject) -> None:
         application = self._find_application(argument)

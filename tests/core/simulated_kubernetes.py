@@ -12,8 +12,8 @@ from tests.builders import NOW
 
 _GRACE_SECONDS = 30
 _COLLECTOR_DELAY = 0.02
-_KUBELET_DELAY = 0.25
-_KUBELET_REMOVAL_DELAY = 0.15
+KUBELET_DELAY = 0.25
+KUBELET_REMOVAL_DELAY = 0.15
 _FOREGROUND = "foregroundDeletion"
 _KNOWN_SERVICE_ACCOUNTS = (None, "default")
 
@@ -116,7 +116,7 @@ class SimulatedKubernetes:
             return
         self.on_change(key, document)
         if key.kind == "Pod" and not already:
-            self.call_later(_KUBELET_DELAY, lambda: self._terminate(key, metadata["uid"]))
+            self.call_later(KUBELET_DELAY, lambda: self._terminate(key, metadata["uid"]))
 
     def remove(self, key: Key) -> None:
         """Remove an object immediately. The garbage collector then deletes its dependents."""
@@ -161,13 +161,13 @@ class SimulatedKubernetes:
         if not self._has_object(key, uid):
             return
         if self.stuck:
-            self.call_later(_KUBELET_DELAY, lambda: self._terminate(key, uid))
+            self.call_later(KUBELET_DELAY, lambda: self._terminate(key, uid))
             return
         pod = self.objects[key]
         if pod["status"]["phase"] == "Running":
-            pod["status"] = build_pod_status(pod, {"phase": "Failed", "default": {"state": "terminated", "exit": 143}})
+            pod["status"] = build_pod_status(pod, complete_story("stopped"))
             self.on_change(key, pod)
-            self.call_later(_KUBELET_REMOVAL_DELAY, lambda: self._terminate(key, uid))
+            self.call_later(KUBELET_REMOVAL_DELAY, lambda: self._terminate(key, uid))
         elif pod["metadata"].get("finalizers"):
             self.call_later(_COLLECTOR_DELAY, lambda: self._terminate(key, uid))
         else:
@@ -189,6 +189,7 @@ _STORIES: dict[str, JsonObject] = {
     "succeeded": {"phase": "Succeeded"},
     "failed": {"phase": "Failed"},
     "evicted": {"phase": "Failed", "reason": "Evicted", "default": {"state": "terminated", "exit": 137}},
+    "stopped": {"phase": "Failed", "default": {"state": "terminated", "exit": 143}},
     "oom": {"phase": "Failed", "default": {"state": "terminated", "exit": 137, "reason": "OOMKilled"}},
 }
 

@@ -68,28 +68,10 @@ class ScriptedNode:
 
     async def _run(self) -> None:
         async with self._tasks as group:
-            group.create_task(self._follow(SPARK_APPLICATIONS, None, self._see_application, self._lose_application))
-            group.create_task(self._follow(PODS, LABEL_ROLE, self._see_pod, lambda _: None))
-
-    async def _follow(self, kind: ResourceType, selector: str | None, see: Changed, lose: Changed) -> None:
-        changes = list_and_watch(self.client, kind, None, label_selector=selector)
-        known: dict[ObjectKey, JsonObject] = {}
-        async with aclosing(changes) as stream:
-            async for change in stream:
-                match change:
-                    case Listed(items):
-                        listed = {key_of(item): item for item in items}
-                        for key in known.keys() - listed.keys():  # deleted while the watch was interrupted
-                            lose(known[key])
-                        known = listed
-                        for item in items:
-                            see(item)
-                    case Removed(document):
-                        known.pop(key_of(document), None)
-                        lose(document)
-                    case _:
-                        known[key_of(change.object)] = change.object
-                        see(change.object)
+            group.create_task(
+                follow(self.client, SPARK_APPLICATIONS, None, self._see_application, self._lose_application)
+            )
+            group.create_task(follow(self.client, PODS, LABEL_ROLE, self._see_pod, lambda _: None))
 
     def _see_application(self, document: JsonObject) -> None:
         key = key_of(document)
@@ -121,7 +103,7 @@ class ScriptedNode:
 
     async def _play(self, key: ObjectKey, pod: JsonObject, ending: str) -> None:
         """Act as scheduler, kubelet and driver for a new driver pod."""
-        await _repeat_until_done(lambda: self._bind(pod))
+        await repeat_until_done(lambda: bind(self.client, pod))
         await self._report(pod, "ready")
         if ending != "run":
             await self.wait_until(key, lambda seen: seen is None or state_of(seen) == ApplicationState.RUNNING_HEALTHY)
@@ -135,21 +117,45 @@ class ScriptedNode:
         if (pod.get("status") or {}).get("phase") == "Running":
             await self._report(pod, "failed")
         name, namespace, uid = metadata["name"], metadata["namespace"], metadata["uid"]
-        await _repeat_until_done(lambda: self.client.delete(PODS, name, namespace, grace_seconds=0, uid=uid))
-
-    async def _bind(self, pod: JsonObject) -> object:
-        metadata = pod["metadata"]
-        document = {"metadata": {"name": metadata["name"]}, "target": {"kind": "Node", "name": NODE}}
-        return await self.client.create(_BINDINGS, document, metadata["namespace"])
+        await repeat_until_done(lambda: self.client.delete(PODS, name, namespace, grace_seconds=0, uid=uid))
 
     async def _report(self, pod: JsonObject, story: str) -> None:
         metadata = pod["metadata"]
         patch = {"metadata": {"uid": metadata["uid"]}, "status": builders.build_driver_pod(story)["status"]}
         name, namespace = metadata["name"], metadata["namespace"]
-        await _repeat_until_done(lambda: self.client.patch(PODS, name, namespace, patch, subresource="status"))
+        await repeat_until_done(lambda: self.client.patch(PODS, name, namespace, patch, subresource="status"))
 
 
-async def _repeat_until_done(call: Callable[[], Awaitable[object]]) -> None:
+async def follow(client: KubeClient, kind: ResourceType, selector: str | None, see: Changed, lose: Changed) -> None:
+    """Call `see` with each new or changed object of all namespaces, and `lose` with each deleted one."""
+    changes = list_and_watch(client, kind, None, label_selector=selector)
+    known: dict[ObjectKey, JsonObject] = {}
+    async with aclosing(changes) as stream:
+        async for change in stream:
+            match change:
+                case Listed(items):
+                    listed = {key_of(item): item for item in items}
+                    for key in known.keys() - listed.keys():  # deleted while the watch was interrupted
+                        lose(known[key])
+                    known = listed
+                    for item in items:
+                        see(item)
+                case Removed(document):
+                    known.pop(key_of(document), None)
+                    lose(document)
+                case _:
+                    known[key_of(change.object)] = change.object
+                    see(change.object)
+
+
+async def bind(client: KubeClient, pod: JsonObject) -> object:
+    """Act as the scheduler for a pod."""
+    metadata = pod["metadata"]
+    document = {"metadata": {"name": metadata["name"]}, "target": {"kind": "Node", "name": NODE}}
+    return await client.create(_BINDINGS, document, metadata["namespace"])
+
+
+async def repeat_until_done(call: Callable[[], Awaitable[object]]) -> None:
     """Repeat a call until it succeeds or its object is deleted."""
     while True:
         try:

@@ -4,22 +4,21 @@ The traces are equal, except for the differences in docs/differences.yaml.
 """
 
 import asyncio
-import json
 import os
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TypeAlias, TypeVar
 
 import pytest
 import yaml
 
-from airflow_provider_spark_operator.core.lifecycle.decision import Settings
+from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
 from airflow_provider_spark_operator.core.models.cluster_status import ClusterState
 from airflow_provider_spark_operator.core.states import reasons
 from airflow_provider_spark_operator.core.states.states import ApplicationState
 from airflow_provider_spark_operator.crds import build_custom_resource_definitions
-from airflow_provider_spark_operator.kube.client import KubeClient, PatchType
+from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
 from airflow_provider_spark_operator.kube.errors import NotFound
 from airflow_provider_spark_operator.kube.resources import (
@@ -28,98 +27,120 @@ from airflow_provider_spark_operator.kube.resources import (
     HTTP_ROUTES,
     ResourceType,
 )
+from tests.controller import ControllerProcess
+from tests.core.scenario import FOLDER, list_scenarios, read_scenario
 from tests.differences import Explanation, list_explanations
-from tests.traces.harness import RECORDED, TRACES, Difference, list_differences, plan_rounds, play, read_scenarios
+from tests.traces.facts import Difference, Facts, build_facts, find_differences, read_recording
+from tests.traces.player import play_all
 
-from control_plane import build_kubeconfig, run_control_plane
+from control_plane import FEW_CONTROLLERS, build_kubeconfig, run_control_plane
 
 ASSETS = os.environ.get("KUBEBUILDER_ASSETS")
-KUBECONFIG = os.environ.get("TRACES_KUBECONFIG")
 GARBAGE_COLLECTION_DEADLINE = 120
-Traces: TypeAlias = Mapping[str, Path]
+_ROUTES = (HTTP_ROUTES, GRPC_ROUTES)
+_PREFIX = "spark.kubernetes.operator.reconciler."
+_SETTINGS = {
+    "intervalSeconds": "1",
+    "missingDriverGracePeriodSeconds": "3",
+    "missingDriverRequeueIntervalSeconds": "1",
+    "foregroundRequestTimeoutSeconds": "3",
+    "retry.initialIntervalSeconds": "1",
+    "rateLimiter.maxLoopForPeriod": "0",
+}
+# The settings of the Apache operator in the recorded runs, by the profile of the scenario.
+_PROFILES: dict[str, dict[str, str]] = {
+    "fast": {},
+    "limited": {"rateLimiter.maxLoopForPeriod": "5", "rateLimiter.refreshPeriodSeconds": "5"},
+    "notrim": {"trimStateTransitionHistoryEnabled": "false"},
+}
+_CLUSTERS = [f"clusters/{path.stem}" for path in sorted((FOLDER / "clusters").glob("*.yaml"))]
+SCRIPTS = {name.rpartition("/")[2]: read_scenario(name) for name in (*list_scenarios(), *_CLUSTERS)}
+Value = TypeVar("Value")
+Traces: TypeAlias = Mapping[str, Facts]
 
 pytestmark = [
-    pytest.mark.timeout(1800),  # the first test runs all scenarios
-    pytest.mark.skipif(not read_scenarios(), reason="there is no harness: set TRACES"),
-    pytest.mark.skipif(not (ASSETS or KUBECONFIG), reason="there is no API server: set KUBEBUILDER_ASSETS"),
+    pytest.mark.timeout(1800),  # the first test plays all scenarios
+    pytest.mark.skipif(not ASSETS, reason="there is no API server: set KUBEBUILDER_ASSETS"),
 ]
 
 
 @pytest.fixture(scope="module")
 def traces(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Traces]:
-    """The traces of the controller, by the name of the scenario."""
-    folder = tmp_path_factory.mktemp("traces")
-    if KUBECONFIG:
-        yield asyncio.run(_play_all(Path(KUBECONFIG), folder))
-        return
-    # All Kubernetes controllers run, but no scheduler: the harness binds the pods.
-    with run_control_plane(Path(str(ASSETS)), controllers="*") as plane:
-        kubeconfig = folder / "kubeconfig"
-        kubeconfig.write_text(yaml.safe_dump(build_kubeconfig(plane.server)))
-        yield asyncio.run(_play_all(kubeconfig, folder))
+    """The facts about the controller, by the name of the scenario."""
+    # There is no scheduler, because the player binds the pods, and no controller that deletes pods of unknown nodes.
+    controllers = f"{FEW_CONTROLLERS},persistentvolumeclaim-protection-controller,statefulset-controller"
+    with run_control_plane(Path(str(ASSETS)), controllers=controllers) as plane:
+        yield asyncio.run(_play_profiles(build_kubeconfig(plane.server), tmp_path_factory.mktemp("traces")))
 
 
-async def _play_all(kubeconfig: Path, folder: Path) -> dict[str, Path]:
-    played: dict[str, Path] = {}
-    async with await open_client(ClusterAccess(kubeconfig=str(kubeconfig))) as client:
-        for number, (profile, is_furnished, names) in enumerate(plan_rounds()):
-            gateway = _read_documents(TRACES / "gateway-crds.yaml") if is_furnished else []
-            for definition in [*build_custom_resource_definitions(), *gateway]:
-                await _define(client, definition)
-            if is_furnished:
-                await _wait_for_garbage_collection(client, (HTTP_ROUTES, GRPC_ROUTES))
-            (folder / str(number)).mkdir()
-            output = await play(kubeconfig, profile, names, folder / str(number))
-            played |= {name: output / f"{name}.json" for name in names}
-    return played
+async def _play_profiles(kubeconfig: JsonObject, folder: Path) -> Traces:
+    (folder / "kubeconfig").write_text(yaml.safe_dump(kubeconfig))
+    traces: dict[str, Facts] = {}
+    async with await open_client(ClusterAccess(kubeconfig_document=kubeconfig)) as client:
+        for definition in (*build_custom_resource_definitions(), *map(_build_route_definition, _ROUTES)):
+            await client.create(CUSTOM_RESOURCE_DEFINITIONS, definition, None)
+        await _wait_for_garbage_collection(client)
+        for profile, changes in _PROFILES.items():
+            settings = folder / f"{profile}.properties"
+            settings.write_text("".join(f"{_PREFIX}{name}={each}\n" for name, each in (_SETTINGS | changes).items()))
+            words = ("--kubeconfig", str(folder / "kubeconfig"), "--all-namespaces", "--config", str(settings))
+            controller = ControllerProcess(folder, words)
+            await controller.start()
+            try:
+                names = [name for name, script in SCRIPTS.items() if script.get("profile", "fast") == profile]
+                players = await play_all(client, controller, {name: SCRIPTS[name] for name in names})
+                traces |= {name: build_facts(player) for name, player in players.items()}
+            finally:
+                await controller.stop()
+    return traces
 
 
-async def _define(client: KubeClient, definition: dict[str, Any]) -> None:
-    name = definition["metadata"]["name"]
-    kinds, manager = CUSTOM_RESOURCE_DEFINITIONS, "tests"
-    await client.patch(kinds, name, None, definition, patch_type=PatchType.APPLY, field_manager=manager, force=True)
+def _build_route_definition(kind: ResourceType) -> JsonObject:
+    """Return a definition that lets the API server store a route of the Gateway API."""
+    names = {"kind": kind.kind, "plural": kind.plural}
+    schema = {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}
+    version = {"name": kind.version, "served": True, "storage": True, "schema": schema}
+    approval = {"api-approved.kubernetes.io": "unapproved, test only"}
+    return {
+        "metadata": {"name": kind.qualified_name, "annotations": approval},
+        "spec": {"group": kind.group, "scope": "Namespaced", "names": names, "versions": [version]},
+    }
 
 
-async def _wait_for_garbage_collection(client: KubeClient, types: Sequence[ResourceType]) -> None:
-    """Wait until the garbage collector deletes objects of new types, which it discovers only every 30 s.
+async def _wait_for_garbage_collection(client: KubeClient) -> None:
+    """Wait until the garbage collector deletes objects of new kinds, which it discovers only every 30 s.
 
     Otherwise the routes of a driver may still exist at the end of a scenario.
     """
     owner = {"apiVersion": "v1", "kind": "ConfigMap", "name": "absent", "uid": str(uuid.uuid4())}
-    for kind in types:
-        metadata = {"generateName": "orphan-", "ownerReferences": [owner]}
+    for kind in _ROUTES:
+        metadata = {"name": "orphan", "ownerReferences": [owner]}
         document = {"apiVersion": kind.api_version, "kind": kind.kind, "metadata": metadata}
         async with asyncio.timeout(GARBAGE_COLLECTION_DEADLINE):
-            orphan = await _create_when_served(client, kind, document)
-            await _wait_until_deleted(client, kind, orphan["metadata"]["name"])
+            await _repeat_until(client.create, kind, document, exists=True)  # a new kind is not served immediately
+            await _repeat_until(client.get, kind, "orphan", exists=False)
 
 
-async def _create_when_served(client: KubeClient, kind: ResourceType, document: dict[str, Any]) -> dict[str, Any]:
+async def _repeat_until(
+    call: Callable[[ResourceType, Value, str], Awaitable[object]], kind: ResourceType, value: Value, *, exists: bool
+) -> None:
     while True:
         try:
-            return await client.create(kind, document, "default")
-        except NotFound:  # a new CRD is not served immediately
-            await asyncio.sleep(0.1)
-
-
-async def _wait_until_deleted(client: KubeClient, kind: ResourceType, name: str) -> None:
-    while True:
-        try:
-            await client.get(kind, name, "default")
+            await call(kind, value, "default")
+            found = True
         except NotFound:
+            found = False
+        if found == exists:
             return
         await asyncio.sleep(0.2)
 
 
-def _read_documents(path: Path) -> list[dict[str, Any]]:
-    return [document for document in yaml.safe_load_all(path.read_text()) if document]
-
-
 def _find_differences(traces: Traces, scenario: str) -> list[Difference]:
-    return list_differences(TRACES / "recorded" / RECORDED / f"{scenario}.json", traces[scenario])
+    theirs, other_runs = read_recording(scenario)
+    return find_differences(theirs, traces[scenario], other_runs)
 
 
-@pytest.mark.parametrize("scenario", read_scenarios())
+@pytest.mark.parametrize("scenario", SCRIPTS)
 def test_trace_differs_only_by_documented_differences(traces: Traces, scenario: str) -> None:
     unexplained = [
         found
@@ -139,15 +160,11 @@ def test_documented_difference_still_exists(traces: Traces, explanation: Explana
     assert any(explanation.explains(*each) for each in found)
 
 
-@pytest.mark.parametrize("scenario", read_scenarios())
+@pytest.mark.parametrize("scenario", SCRIPTS)
 def test_events_have_documented_reasons(traces: Traces, scenario: str) -> None:
     documented = {word for name, word in vars(reasons).items() if name.isupper()} | {*ApplicationState, *ClusterState}
-    events = json.loads(traces[scenario].read_text()).get("events", ())
-    # Components of Kubernetes report Events about the same objects, for example about the address of a Service.
-    found = {reason for _, reason, _, component in events if component == Settings().operator_name}
-    assert found <= documented
+    assert {event.split()[1] for event in traces[scenario]["events:events"]} <= documented
 
 
 def test_traces_hold_events_of_the_controller(traces: Traces) -> None:
-    components = {event[3] for path in traces.values() for event in json.loads(path.read_text()).get("events", ())}
-    assert Settings().operator_name in components
+    assert any(facts["events:events"] for facts in traces.values())
