@@ -17,7 +17,7 @@ from ..hooks.loop import LoopThread
 from ..hooks.task_log import TaskLog
 from ..kube.errors import ConfigurationError, KubeError
 from ..triggers.event import ApplicationEvent, EventKind
-from ..triggers.outcome import build_event
+from ..triggers.spark_application_runtime import build_event
 from . import requests, results
 from .current_try import TaskTry
 

@@ -9,12 +9,12 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import cache, partial
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from airflow.triggers.base import BaseTrigger, TriggerEvent
 
 from ..airflow_compat import HAS_ON_KILL
 from .event import ApplicationEvent
-from .triggerer import find_runner
 
 logger = logging.getLogger(__name__)
 
@@ -38,6 +38,9 @@ and fails the task. Rounds of a busy scheduler take seconds.
 LONGEST_KILL_SECONDS = 60.0
 """How long a trigger stays in the triggerer, in seconds, until its deletion has ended. Airflow then closes its log."""
 
+_RUNNER = "TriggerRunner.arun"
+# The search is slow if there are thousands of triggers.
+_runners: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Task[object] | None] = WeakKeyDictionary()
 # A task without a reference may be garbage-collected while it runs.
 _tasks: set[asyncio.Task[None]] = set()
 
@@ -168,6 +171,21 @@ class Lifecycle:
 
     def _is_shutting_down(self) -> bool:
         return self._runner is not None and self._runner.done()
+
+
+def find_runner() -> asyncio.Task[object] | None:
+    """Return the task that starts and cancels the triggers of this event loop. None outside of a triggerer.
+
+    When it has ended, the triggerer shuts down: all triggers are cancelled, and Airflow may not answer requests.
+    """
+    loop = asyncio.get_running_loop()
+    if loop not in _runners:
+        _runners[loop] = next((task for task in asyncio.all_tasks(loop) if _is_runner(task)), None)
+    return _runners[loop]
+
+
+def _is_runner(task: asyncio.Task[object]) -> bool:
+    return getattr(task.get_coro(), "__qualname__", None) == _RUNNER
 
 
 def _is_main_task() -> bool:

@@ -14,6 +14,7 @@ from ..core.report.prices import InvalidPrices, PriceTable, parse_prices
 from ..follow.recording.recorder import Build, Store
 from ..follow.submission.stamp import TaskStamp
 from ..provider import SECTION
+from .xcoms import build_place
 
 XCOM_KEY = "spark_run"
 """The key of the XCom with the record."""
@@ -103,11 +104,4 @@ def _write(stamp: TaskStamp, build: Build, abandoned: Event) -> None:
                 raise _Abandoned
             return stored
 
-    CheckedXCom.set(
-        key=XCOM_KEY,
-        value=build(),
-        dag_id=stamp.dag_id,
-        task_id=stamp.task_id,
-        run_id=stamp.run_id,
-        map_index=stamp.map_index,
-    )
+    CheckedXCom.set(key=XCOM_KEY, value=build(), **build_place(stamp))

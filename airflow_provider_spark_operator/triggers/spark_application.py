@@ -13,8 +13,8 @@ from .lifecycle import FORMAT_VERSION, Lifecycle
 
 if TYPE_CHECKING:
     from ..kube.connection import ClusterAccess
-    from .links import ShowLinks
     from .spark_application_runtime import ApplicationWatch, StateWatch
+    from .xcoms import ShowLinks
 
 __all__ = ["SparkApplicationStateTrigger", "SparkApplicationTrigger"]
 

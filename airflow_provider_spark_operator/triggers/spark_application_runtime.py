@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Mapping
 from contextlib import nullcontext
 from dataclasses import replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from asgiref.sync import sync_to_async
 
@@ -54,12 +54,10 @@ from .capacity import wait_for_capacity
 from .event import ApplicationEvent, EventKind
 from .kill import delete_and_log, delete_if_killed
 from .lifecycle import LAST_READ_SECONDS
-from .links import ShowLinks, build_link_storage
-from .outage_memory import remember_outages
-from .outcome import build_event
 from .resource_secrets import ResourceSecrets
 from .run_record import build_store, read_prices
 from .task_instance import Fate, read_fate
+from .xcoms import ShowLinks, build_link_storage, remember_outages
 
 if TYPE_CHECKING:
     from .spark_application import SparkApplicationStateTrigger, SparkApplicationTrigger
@@ -361,3 +359,28 @@ class StateWatch:
 
     def _build_event(self, kind: EventKind, sentence: str) -> ApplicationEvent:
         return ApplicationEvent(kind, self._trigger.namespace or "", self._trigger.name, "", sentence=sentence)
+
+
+def build_event(conclusion: Conclusion) -> ApplicationEvent:
+    """Return the event for an application that has ended or reached a state."""
+    reference, verdict, resource = conclusion.reference, conclusion.verdict, conclusion.resource
+    target = build_link_target(resource, reference, spark_id=verdict.application_id)
+    reached: dict[str, Any] = {
+        "application_id": verdict.application_id,
+        "attempts": verdict.attempts,
+        "seconds_per_state": verdict.seconds_per_state,
+        "state": conclusion.reached,
+        "sentence": f"{reference} has reached {conclusion.reached}",
+    }
+    has_ended = conclusion.reached is None
+    return ApplicationEvent(
+        kind=EventKind.ENDED if has_ended else EventKind.REACHED,
+        namespace=reference.namespace,
+        name=reference.name,
+        uid=reference.uid,
+        api_version=reference.resource.api_version,
+        created=resource["metadata"].get("creationTimestamp"),
+        driver_pod=target.driver_pod,
+        own_ui=target.own_ui,
+        **(conclusion.to_values() if has_ended else reached),
+    )

@@ -12,8 +12,8 @@ from .lifecycle import FORMAT_VERSION, Lifecycle
 
 if TYPE_CHECKING:
     from ..kube.connection import ClusterAccess
-    from .links import ShowLinks
     from .spark_cluster_runtime import ClusterWatch
+    from .xcoms import ShowLinks
 
 __all__ = ["SparkClusterTrigger"]
 

@@ -30,9 +30,8 @@ from ..links.spark_cluster import CLUSTER_LINKS, build_cluster_target
 from .event import ApplicationEvent, EventKind
 from .kill import delete_and_log, delete_if_killed
 from .lifecycle import LAST_READ_SECONDS
-from .links import ShowLinks, build_link_storage
-from .outage_memory import remember_outages
 from .resource_secrets import ResourceSecrets
+from .xcoms import ShowLinks, build_link_storage, remember_outages
 
 if TYPE_CHECKING:
     from .spark_cluster import SparkClusterTrigger

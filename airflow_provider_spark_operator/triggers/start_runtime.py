@@ -29,12 +29,12 @@ from ..hooks.task_stamp import stamp_of
 from ..kube.connection import ClusterAccess
 from .event import ApplicationEvent, EventKind
 from .kill import delete_if_killed
+from .lifecycle import find_runner
 from .run_record import require_prices
 from .shared_access import share_access
 from .spark_application import SparkApplicationTrigger
 from .spark_application_runtime import ApplicationWatch
 from .task_instance import is_deferred
-from .triggerer import find_runner
 
 if TYPE_CHECKING:
     from .start import SparkApplicationStartTrigger

@@ -10,7 +10,7 @@ from airflow_provider_spark_operator.follow.ending.evidence import Evidence
 from airflow_provider_spark_operator.follow.watching.wait import Conclusion
 from airflow_provider_spark_operator.hooks.verdict import ApplicationVerdict, build_verdict
 from airflow_provider_spark_operator.triggers.event import ApplicationEvent, EventKind
-from airflow_provider_spark_operator.triggers.outcome import build_event
+from airflow_provider_spark_operator.triggers.spark_application_runtime import build_event
 
 EVENT = ApplicationEvent(
     kind=EventKind.ENDED,
