@@ -6,15 +6,15 @@ from typing import Any
 import pytest
 
 from airflow_provider_spark_operator.airflow_compat import AirflowException, AirflowFailException
-from airflow_provider_spark_operator.core.compose.application import TaskSettings, compose_application
+from airflow_provider_spark_operator.core.compose.application import TaskSettings
 from airflow_provider_spark_operator.core.compose.document import new_application, override_metadata
 from airflow_provider_spark_operator.core.compose.files import CONFIG_MAP_BYTES, convert_to_spark_url
 from airflow_provider_spark_operator.core.kubernetes.problems import InvalidResource, filter_errors
 from airflow_provider_spark_operator.core.parameters.parameters import Parameters
 from airflow_provider_spark_operator.core.validation.application import validate_application
-from airflow_provider_spark_operator.follow.submission import shipment
 from airflow_provider_spark_operator.follow.submission.composition import Composition
-from airflow_provider_spark_operator.follow.submission.shipment import FileUnavailable, Sender, UploadFailed
+from airflow_provider_spark_operator.follow.submission.shipment import FileUnavailable, UploadFailed
+from airflow_provider_spark_operator.follow.submission.stamp import TaskStamp
 from airflow_provider_spark_operator.hooks.manifest import compose_in_airflow, write_object
 from tests.cluster import Cluster, succeed
 from tests.operators.tasks import operator
@@ -47,9 +47,10 @@ def ship(
     **parameters: Any,
 ) -> dict[str, Any]:
     document = override_metadata(document or new_application(), name="pi", namespace="jobs")
-    sender = Sender("pi", try_id, (str(folder),), upload_to, "s3a://jobs" if upload_to else None)
-    given, files = shipment.ship(Parameters(spark_version="4.3.0", **parameters), sender, write_object, can_mount=True)
-    result = compose_application(document, given, TaskSettings(), files)
+    given, stamp = Parameters(spark_version="4.3.0", **parameters), TaskStamp("dag", "task", "run", -1, 1, try_id)
+    download_from = "s3a://jobs" if upload_to else None
+    composition = Composition(document, given, TaskSettings(), [str(folder)], upload_to, download_from, stamp=stamp)
+    result = composition.compose(write_object)
     assert filter_errors(validate_application(result)) == []
     spec: dict[str, Any] = result["spec"]
     return spec

@@ -16,19 +16,17 @@ EXAMPLES = Path(__file__).parents[2] / "example_dags"
 
 def build_document() -> dict[str, Any]:
     """Return the document of the example's task, with the values that Airflow would render."""
-    from airflow_provider_spark_operator.core.compose.application import TaskSettings, compose_application
+    from airflow_provider_spark_operator.core.compose.application import TaskSettings
+    from airflow_provider_spark_operator.follow.submission.composition import Composition
     from airflow_provider_spark_operator.follow.submission.document import parse_manifest
-    from airflow_provider_spark_operator.follow.submission.shipment import Sender, ship
     from airflow_provider_spark_operator.hooks.manifest import write_object
 
     task = run_path(str(EXAMPLES / "spark_script.py"))["dag"].get_task("count_words")
     task.image, task.service_account, task.arguments = "spark:4.3.0", "spark", ["today"]
     document = parse_manifest(task.application, task.api_version)
-    parameters, files = ship(
-        task._collect_parameters(), Sender("words", "try", [str(EXAMPLES)]), write_object, can_mount=True
-    )
-    document = compose_application(document, parameters, TaskSettings(), files)
-    document["metadata"] = {"name": "words"}
+    document |= {"metadata": {"name": "words"}}
+    composition = Composition(document, task._collect_parameters(), TaskSettings(), [str(EXAMPLES)])
+    document = composition.compose(write_object)
     document["spec"]["applicationTolerations"] = {"resourceRetainPolicy": "Always"}
     return document
 

@@ -2,16 +2,29 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from uuid import uuid4
 
+from ... import spark_task
 from ...core.compose.application import TaskSettings, compose_application
-from ...core.compose.files import LocalFile
+from ...core.compose.files import (
+    REPORT_MODULE,
+    LocalFile,
+    MountedFiles,
+    build_mounted_files,
+    build_mounted_uri,
+    list_paths,
+    locate_files,
+    needs_report_module,
+    pack_files,
+)
 from ...core.dialects.dialect import dialect_of
+from ...core.driver.configuration.uris import is_local
 from ...core.kubernetes.json_object import JsonObject
-from ...core.parameters.parameters import Parameters
-from ...spark_task import MESSAGE_VARIABLE
+from ...core.kubernetes.problems import InvalidResource
+from ...core.parameters.parameters import Parameters, find_folder_problem, split_list
 from .document import parse_pod_template
-from .shipment import Sender, WriteObject, add_report_settings, ship
+from .shipment import WriteObject, add_report_settings, read_files, upload
 from .sql import write_program
 from .stamp import TaskStamp
 
@@ -59,25 +72,44 @@ class Composition:
             UploadFailed: A file could not be uploaded.
         """
         name = self.document["metadata"].get("name") or (self.stamp.build_default_name() if self.stamp else "")
-        parameters, generated = self.parameters, self.generated
-        if parameters.sql is not None:
-            parameters, generated = write_program(parameters, self.folders, self.sql_output)
-        sender = Sender(
-            application=name,
-            try_id=self.stamp.task_instance_id if self.stamp else str(uuid4()),
-            folders=self.folders,
-            upload_to=self.upload_to,
-            download_from=self.download_from,
-            generated=generated,
-        )
-        dialect = dialect_of(self.document.get("apiVersion"))
-        parameters, files = ship(_parse_templates(parameters), sender, write, can_mount=dialect.can_mount_files)
-        if self.streams and MESSAGE_VARIABLE not in (parameters.env_vars or {}):
+        composition = self
+        if self.parameters.sql is not None:
+            parameters, generated = write_program(self.parameters, self.folders, self.sql_output)
+            composition = replace(self, parameters=parameters, generated=generated)
+        parameters, files = composition._ship(name, write)
+        if self.streams and spark_task.MESSAGE_VARIABLE not in (parameters.env_vars or {}):
             parameters = add_report_settings(parameters)
         settings = self.settings
-        if settings.keep_driver is None and MESSAGE_VARIABLE in (parameters.env_vars or {}):
+        if settings.keep_driver is None and spark_task.MESSAGE_VARIABLE in (parameters.env_vars or {}):
             settings = replace(settings, keep_driver=_RETENTION_SECONDS)
         return compose_application(self.document, parameters, settings, files, name)
+
+    def _ship(self, name: str, write: WriteObject) -> tuple[Parameters, MountedFiles | None]:
+        """Read and upload local files. Return the parameters with their URIs, and the files to mount."""
+        parameters = _parse_templates(self.parameters)
+        problem = find_folder_problem("upload_to", self.upload_to)
+        if problem:
+            raise InvalidResource([problem])
+        made = [file.given for file in self.generated]
+        named = [path for path in list_paths(parameters) if is_local(path) and path not in made]
+        if not named and not made:
+            return parameters, None
+        files = [*self.generated, *read_files(named, self.folders)]
+        if needs_report_module(files):
+            files.append(LocalFile(REPORT_MODULE, REPORT_MODULE, Path(spark_task.__file__).read_bytes()))
+            py_files = [*split_list(parameters.py_files), REPORT_MODULE]
+            parameters = add_report_settings(replace(parameters, py_files=py_files))
+        can_mount = dialect_of(self.document.get("apiVersion")).can_mount_files
+        packing = pack_files(files, can_mount=can_mount, can_upload=bool(self.upload_to))
+        uris = {file.given: build_mounted_uri(file) for file in packing.mounted}
+        for file in packing.uploaded:
+            uris[file.given] = upload(file, write, self.upload_to or "", self.download_from)
+        try_id = self.stamp.task_instance_id if self.stamp else str(uuid4())
+        mounted = build_mounted_files(packing.mounted, parameters, name, try_id)
+        generated = [file.given for file in self.generated if file.needed_by_executors]
+        if generated:
+            parameters = replace(parameters, files=[*split_list(parameters.files), *generated])
+        return locate_files(parameters, uris), mounted
 
 
 def _parse_templates(parameters: Parameters) -> Parameters:

@@ -3,27 +3,14 @@
 import hashlib
 import logging
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
 
 from ... import spark_task
-from ...core.compose.files import (
-    REPORT_MODULE,
-    LocalFile,
-    MountedFiles,
-    build_mounted_files,
-    build_mounted_uri,
-    convert_to_spark_url,
-    list_paths,
-    locate_files,
-    needs_report_module,
-    pack_files,
-)
-from ...core.driver.configuration.uris import is_local
+from ...core.compose.files import LocalFile, convert_to_spark_url
 from ...core.kubernetes.names import ANNOTATION_STOP
-from ...core.kubernetes.problems import InvalidResource
-from ...core.parameters.parameters import Parameters, find_folder_problem, split_list
+from ...core.parameters.parameters import Parameters
 
 logger = logging.getLogger(__name__)
 
@@ -51,66 +38,6 @@ class FileUnavailable(Exception):
 
 class UploadFailed(Exception):
     """A store rejected a file or could not be reached. Another try may succeed."""
-
-
-@dataclass(frozen=True)
-class Sender:
-    """The try that sends files, and their destination.
-
-    Attributes:
-        application: Name of the application.
-        try_id: The id of the task instance in this try.
-        folders: Folders to search for local files.
-        upload_to: URL of a folder for files that no ConfigMap can hold. If None, nothing is uploaded.
-        download_from: The same folder as the driver reads it.
-        generated: Files that the task makes. Parameters need not name those next to a script.
-    """
-
-    application: str
-    try_id: str
-    folders: Sequence[str]
-    upload_to: str | None = None
-    download_from: str | None = None
-    generated: Sequence[LocalFile] = ()
-
-
-def ship(
-    parameters: Parameters, sender: Sender, write: WriteObject, *, can_mount: bool
-) -> tuple[Parameters, MountedFiles | None]:
-    """Read and upload local files. Return the parameters with their URIs, and the files to mount.
-
-    Args:
-        parameters: The parameters, with the paths of local files.
-        sender: The try that sends files.
-        write: Uploads a file.
-        can_mount: Whether the application can contain files.
-
-    Raises:
-        InvalidResource: `upload_to` is not valid, or is required.
-        FileUnavailable: A file does not exist or cannot be read.
-        UploadFailed: A file could not be uploaded.
-    """
-    problem = find_folder_problem("upload_to", sender.upload_to)
-    if problem:
-        raise InvalidResource([problem])
-    made = [file.given for file in sender.generated]
-    named = [path for path in list_paths(parameters) if is_local(path) and path not in made]
-    if not named and not made:
-        return parameters, None
-    files = [*sender.generated, *read_files(named, sender.folders)]
-    if needs_report_module(files):
-        files.append(LocalFile(REPORT_MODULE, REPORT_MODULE, Path(spark_task.__file__).read_bytes()))
-        py_files = [*split_list(parameters.py_files), REPORT_MODULE]
-        parameters = add_report_settings(replace(parameters, py_files=py_files))
-    packing = pack_files(files, can_mount=can_mount, can_upload=bool(sender.upload_to))
-    uris = {file.given: build_mounted_uri(file) for file in packing.mounted}
-    for file in packing.uploaded:
-        uris[file.given] = upload(file, write, sender.upload_to or "", sender.download_from)
-    mounted = build_mounted_files(packing.mounted, parameters, sender.application, sender.try_id)
-    generated = [file.given for file in sender.generated if file.needed_by_executors]
-    if generated:
-        parameters = replace(parameters, files=[*split_list(parameters.files), *generated])
-    return locate_files(parameters, uris), mounted
 
 
 def add_report_settings(parameters: Parameters) -> Parameters:
