@@ -72,15 +72,15 @@ class Objects:
         self, kind: Kind, namespace: str | None, labels: Selector | None = None, fields: Selector | None = None
     ) -> Iterator[Event]:
         """Return the last change of each object of `list`."""
-        events = self._storage.events.get(kind.key, {})
-        for place in sorted(events):
-            item = events[place].current
-            if (
-                (namespace is None or place[0] == namespace)
-                and (labels is None or labels.matches(item))
-                and (fields is None or fields.matches(item))
-            ):
-                yield events[place]
+        # Few of many objects are sorted, for example the pods of one application.
+        found = {
+            place: event
+            for place, event in self._storage.events.get(kind.key, {}).items()
+            if (namespace is None or place[0] == namespace)
+            and (labels is None or labels.matches(event.current))
+            and (fields is None or fields.matches(event.current))
+        }
+        return (found[place] for place in sorted(found))
 
     def list_in_namespace(self, namespace: str) -> Sequence[Place]:
         """Return the places of the objects in a namespace."""
