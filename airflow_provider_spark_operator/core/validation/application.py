@@ -1,10 +1,10 @@
 """Find the problems of a SparkApplication."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from typing import Final
 
-from ..driver.attempt import build_attempt
+from ..driver.attempt import AttemptResources, build_attempt
 from ..driver.configuration.errors import DriverBuildError
 from ..driver.configuration.inputs import PYTHON_RUNNER, R_RUNNER
 from ..driver.configuration.resource_names import build_attempt_naming
@@ -12,6 +12,7 @@ from ..driver.main_resource import find_main_resource
 from ..driver.named_files import build_stand_in_templates, find_application_template_files
 from ..driver.objects.routes import find_missing_ingress_fields, find_missing_route_fields
 from ..kubernetes.identity import APPLICATION_IDENTITY
+from ..kubernetes.json_object import JsonObject
 from ..kubernetes.kubernetes_names import OBJECT_RULE, is_object_name
 from ..kubernetes.pods import get_object
 from ..kubernetes.problems import MAX_PROBLEMS, InvalidResource, Problem, Severity
@@ -66,6 +67,16 @@ def validate_application(document: object) -> list[Problem]:
     if any(problem.is_refused for problem in problems):
         return problems
     return [*problems, *_find_build_problems(application)]
+
+
+def find_accepted_problems(application: SparkApplication, attempt: AttemptResources) -> list[Problem]:
+    """Return the problems of an application that the API server has accepted, as well as the objects of its attempt.
+
+    Args:
+        application: The application.
+        attempt: The objects of one of its attempts.
+    """
+    return [*_find_spec_problems(application), *_find_attempt_problems(application, attempt, ())]
 
 
 def _find_problems_of_parts(spec: Mapping[str, object]) -> Iterator[Problem]:
@@ -125,7 +136,6 @@ def _find_build_problems(application: SparkApplication) -> Iterator[Problem]:
         yield Problem(format_conf_path(_IMAGE_KEYS[0]), message, Severity.WARNING)
         application = with_placeholder_image(application)
     placed = {"name": application.name or "application", "namespace": application.namespace or "default"}
-    spec = application.spec
     built = application.model_copy(update={"metadata": {**application.metadata, **placed}})
     try:
         templates = build_stand_in_templates(find_application_template_files(built))
@@ -134,12 +144,20 @@ def _find_build_problems(application: SparkApplication) -> Iterator[Problem]:
         is_path = error.field.startswith(("spec.", "metadata."))
         yield Problem(error.field if is_path else format_conf_path(error.field), error.sentence, admissible=True)
         return
+    yield from _find_attempt_problems(
+        application, attempt, (*attempt.pre_resources, attempt.pod, *attempt.post_resources)
+    )
+
+
+def _find_attempt_problems(
+    application: SparkApplication, attempt: AttemptResources, objects: Iterable[JsonObject]
+) -> Iterator[Problem]:
+    """Find what is wrong with `objects` of an attempt and with its executors, and what the driver ignores."""
     yield from (Problem("", warning, Severity.WARNING) for warning in attempt.warnings)
     problems = list(islice(find_template_problems(application.to_document()["spec"]), MAX_PROBLEMS))
-    executor = build_executor_pod(spec.spark_conf, attempt.application_id)
-    objects = (*attempt.pre_resources, attempt.pod, executor, *attempt.post_resources)
-    yield from problems or islice(find_object_problems(objects), MAX_PROBLEMS)
-    yield from _find_replaced_dependencies(spec)
+    executor = build_executor_pod(application.spec.spark_conf, attempt.application_id)
+    yield from problems or islice(find_object_problems((*objects, executor)), MAX_PROBLEMS)
+    yield from _find_replaced_dependencies(application.spec)
 
 
 def _find_replaced_dependencies(spec: SparkApplicationSpec) -> Iterator[Problem]:

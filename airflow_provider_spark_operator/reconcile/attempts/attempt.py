@@ -35,10 +35,17 @@ class _NameTaken(Exception):
 
 @dataclass(frozen=True)
 class Creation:
-    """The result of creating an attempt; `driver` is the driver pod if it was created."""
+    """The result of creating an attempt.
+
+    Attributes:
+        outcome: The outcome for the next decision.
+        driver: The driver pod, if it was created.
+        resources: The objects of the attempt, if they could be built.
+    """
 
     outcome: CreateOutcome
     driver: JsonObject | None = None
+    resources: AttemptResources | None = None
 
 
 async def create_attempt(
@@ -170,12 +177,12 @@ async def _create_after(objects: "_AttemptObjects", attempt_id: int, outdated: J
             await _check_mounts(objects)
         await _create(objects.client, objects, objects.resources)
     except _NameTaken as error:
-        return Creation(Refused(str(error), reasons.NAME_TAKEN), objects.driver)
+        return Creation(Refused(str(error), reasons.NAME_TAKEN), objects.driver, objects.resources)
     except KubeError as error:
         if not is_refusal(error):
             raise
-        return Creation(Refused(str(error)), objects.driver)
-    return Creation(Created(), objects.driver)
+        return Creation(Refused(str(error)), objects.driver, objects.resources)
+    return Creation(Created(), objects.driver, objects.resources)
 
 
 async def _delete_outdated(client: KubeClient, outdated: JsonObject) -> Never:

@@ -48,6 +48,7 @@ from ...core.lifecycle.unreadable import refuse_application
 from ...core.models.application import SparkApplication
 from ...core.models.status import ApplicationStatus
 from ...core.states import reasons
+from ...core.validation.application import find_accepted_problems
 from ...kube.errors import Conflict, NotFound
 from ...kube.resources import PODS
 from ..attempts.attempt import clear_mounts, create_attempt, delete_attempt
@@ -58,7 +59,7 @@ from ..objects.cache import ObjectCache, ObjectKey, key_of
 from ..objects.parser import ApplicationParser
 from ..objects.pod_selectors import LastDrivers, build_role_selector
 from ..reports.driver_log import quote_driver_log
-from ..reports.events import NORMAL, WARNING, find_spec_warning
+from ..reports.events import NORMAL, WARNING
 from .reconciler import Adapter, AnyAction, AnyStatus, Revision
 
 
@@ -251,8 +252,9 @@ class ApplicationAdapter(Adapter[SparkApplication, Observed, Decision]):
         if creation.driver is None:
             return replace(observed, create_outcome=creation.outcome)
         self.queue_actions.warn_if_disabled(revision.document, application)
-        if warning := find_spec_warning(revision.document, self.now()):
-            self.recorder.record(warning)
+        if creation.resources is not None:
+            problems = find_accepted_problems(revision.model, creation.resources)
+            self.recorder.record_problems(revision.document, problems, self.now())
         self._store(creation.driver)
         return replace(observed, create_outcome=creation.outcome, driver=Present(creation.driver))
 

@@ -26,11 +26,12 @@ from ...core.lifecycle.unreadable import refuse_cluster
 from ...core.models.cluster import SparkCluster
 from ...core.models.cluster_status import ClusterStatus
 from ...core.states import reasons
+from ...core.validation.validate import validate_without_status
 from ..kueue.admissions import AdmissionRequest
 from ..kueue.queue_actions import NOTICES, get_changes
 from ..objects.cache import ObjectKey, key_of
 from ..objects.parser import parse_cluster
-from ..reports.events import NORMAL, WARNING, find_spec_warning
+from ..reports.events import NORMAL, WARNING
 from .cluster_objects import (
     NETWORK_NAMES,
     SCALING_NAMES,
@@ -110,8 +111,9 @@ class ClusterAdapter(Adapter[SparkCluster, ClusterObserved, ClusterDecision]):
         changes = get_changes(observed.queue)
         outcome = await apply_cluster(self.client, revision.model, self.settings.operator_name, changes)
         self.queue_actions.warn_if_disabled(revision.document, revision.model)
-        if isinstance(outcome, Created) and (warning := find_spec_warning(revision.document, self.now())):
-            self.recorder.record(warning)
+        if isinstance(outcome, Created):
+            problems = validate_without_status(revision.document)
+            self.recorder.record_problems(revision.document, problems, self.now())
         return replace(observed, outcome=outcome)
 
     def refuse(self, resource: JsonObject, message: str, now: datetime) -> ClusterStatus | None:

@@ -3,18 +3,18 @@
 import asyncio
 import hashlib
 import logging
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
 
 from ...core.kubernetes.json_object import JsonObject
-from ...core.kubernetes.problems import InvalidResource, cut_middle
+from ...core.kubernetes.problems import InvalidResource, Problem, cut_middle
 from ...core.kubernetes.times import read_time
 from ...core.models.application import SparkApplication
 from ...core.models.cluster import SparkCluster
 from ...core.models.cluster_status import ClusterState
 from ...core.states import reasons
 from ...core.states.states import INITIALIZING, RUNNING, STARTING, ApplicationState
-from ...core.validation.validate import validate_without_status
 from ...kube.client import KubeClient
 from ...kube.errors import AlreadyExists, KubeError, ServerError, is_refusal
 from ...kube.resources import EVENTS
@@ -92,6 +92,12 @@ class EventRecorder:
             fields = _build_log_fields(document)
             logger.warning("dropped event %s: too many events are waiting to be written", event.reason, extra=fields)
 
+    def record_problems(self, resource: JsonObject, problems: Collection[Problem], time: datetime) -> None:
+        """Record the problems of a resource that runs nevertheless, if there are any."""
+        if problems:
+            sentence = "; ".join(str(problem) for problem in problems)
+            self.record(ResourceEvent(resource, WARNING, reasons.SPEC_WARNING, sentence, time))
+
     async def run(self) -> None:
         """Write recorded events until cancelled; then write the waiting events, for at most two seconds."""
         async with asyncio.TaskGroup() as writers:
@@ -149,15 +155,6 @@ def build_invalid_event(resource: JsonObject, problems: InvalidResource, time: d
     """Build the event of a resource that cannot be parsed."""
     sentence = "; ".join(str(problem) for problem in problems.problems)
     return ResourceEvent(resource, WARNING, reasons.INVALID_RESOURCE, sentence, time)
-
-
-def find_spec_warning(resource: JsonObject, time: datetime) -> ResourceEvent | None:
-    """Return the event with the problems that `spark-operator validate` finds; None if there are no problems."""
-    problems = validate_without_status(resource)
-    if not problems:
-        return None
-    sentence = "; ".join(str(problem) for problem in problems)
-    return ResourceEvent(resource, WARNING, reasons.SPEC_WARNING, sentence, time)
 
 
 def find_ignored_edit(before: JsonObject, after: JsonObject, time: datetime) -> ResourceEvent | None:

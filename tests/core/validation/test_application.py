@@ -3,10 +3,11 @@ from typing import Any
 
 import pytest
 
+from airflow_provider_spark_operator.core.driver.attempt import build_attempt
 from airflow_provider_spark_operator.core.kubernetes.problems import InvalidResource, Problem
 from airflow_provider_spark_operator.core.models.application import RestartCondition
 from airflow_provider_spark_operator.core.models.parse import parse_application
-from airflow_provider_spark_operator.core.validation.application import validate_application
+from airflow_provider_spark_operator.core.validation.application import find_accepted_problems, validate_application
 from airflow_provider_spark_operator.core.validation.identity import API_VERSIONS
 from tests.builders import build_application_document
 
@@ -255,3 +256,21 @@ def test_malformed_time_is_a_problem() -> None:
     record = {"currentStateSummary": "Submitted", "lastTransitionTime": "yesterday"}
     with pytest.raises(InvalidResource, match="lastTransitionTime: must be a time in RFC 3339"):
         parse_application(build_changed_document("status", {"currentState": record}))
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        ("spec/applicationTolerations", {"restartConfig": {"maxRestartAttempts": -3}}),
+        ("spec/sparkConf/spark.kubernetes.executor.label.team", "a b"),
+        ("spec/sparkConf/spark.files", "s3a://bucket/other"),
+    ],
+    ids=["tolerations", "executors", "replaced files"],
+)
+def test_accepted_application_has_the_problems_that_the_api_server_does_not_find(path: str, value: Any) -> None:
+    document = build_changed_document(path, value)
+    document["spec"]["files"] = "s3a://bucket/one"
+    document["metadata"] = {"name": "pi", "namespace": "jobs", "uid": "u"}
+    application = parse_application(document)
+    expected = validate_application(document)
+    assert find_accepted_problems(application, build_attempt(application, 0, "spark-operator")) == expected != []
