@@ -7,6 +7,7 @@ import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import Context
@@ -280,7 +281,6 @@ class SharedDeletion:
                 if deleted is None:
                     self._report_missing(access, name)
                     return
-                self._record_deletion(deleted.name)
                 if task.wait_until_gone:
                     loop.run(self._wait(access, deleted))
         except NameTaken as error:
@@ -294,7 +294,9 @@ class SharedDeletion:
 
     async def _delete(self, access: ClusterAccess, name: str, stamp: TaskStamp | None) -> ApplicationReference | None:
         async with await open_client(access) as client:
-            return await delete_shared(client, self._resource, name, self._namespace, stamp)
+            # Recorded before the deletion: if this process is killed after the deletion, the next try finds nothing.
+            record = partial(self._record_deletion, name)
+            return await delete_shared(client, self._resource, name, self._namespace, stamp, record)
 
     async def _wait(self, access: ClusterAccess, deleted: ApplicationReference) -> None:
         async with await open_client(access) as client:

@@ -19,6 +19,7 @@ from airflow_provider_spark_operator.exceptions import (
     SparkClusterDeleted,
     SparkSchedulingFailed,
 )
+from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.operators.spark_cluster import DeleteSparkClusterOperator, SparkClusterOperator
 from airflow_provider_spark_operator.operators.spark_cluster_runtime import ClusterCreation
 from airflow_provider_spark_operator.testing.spark_clusters import (
@@ -304,6 +305,22 @@ def test_cluster_deleted_by_earlier_try_succeeds(cluster: Cluster) -> None:
     with pytest.raises(SparkApplicationError, match=r"finalizers: .*example\.org/hold"):
         delete(gone_timeout=SHORT).execute(context)
     cluster.do(lambda: cluster.store.update(cluster.cluster_kind, NAMESPACE, "shared", remove_finalizers))
+    delete().execute(context)
+
+
+def test_cluster_deleted_by_killed_try_succeeds(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    run(create(), TaskInstance("create"))
+    context = build_context(TaskInstance("delete"), task_state_store=Store())
+    send = KubeClient.delete
+
+    async def lose_worker(*arguments: Any, **options: Any) -> None:
+        await send(*arguments, **options)
+        raise RuntimeError("killed")
+
+    monkeypatch.setattr(KubeClient, "delete", lose_worker)
+    with pytest.raises(RuntimeError, match="killed"):
+        delete().execute(context)
+    assert cluster.spark_clusters() == []
     delete().execute(context)
 
 

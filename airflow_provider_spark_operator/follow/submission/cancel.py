@@ -1,6 +1,6 @@
 """Delete an application or a SparkCluster if the caller still owns it."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from enum import StrEnum
 from typing import Any
 
@@ -163,7 +163,12 @@ def _has_ended(document: Mapping[str, Any]) -> bool:
 
 
 async def delete_shared(
-    client: KubeClient, resource: ResourceType, name: str, namespace: str | None, stamp: TaskStamp | None
+    client: KubeClient,
+    resource: ResourceType,
+    name: str,
+    namespace: str | None,
+    stamp: TaskStamp | None,
+    before_deletion: Callable[[], None] = lambda: None,
 ) -> ApplicationReference | None:
     """Start the deletion of a SparkCluster or a Spark Connect server and return it. Return None if it does not exist.
 
@@ -174,6 +179,7 @@ async def delete_shared(
         namespace: The namespace of the resource. If None, the default namespace of the client is used.
         stamp: The task that deletes. Only a resource that a task of the same DAG run created is deleted. If None, the
             owner is not checked.
+        before_deletion: Called before each request to delete the resource.
 
     Raises:
         NameTaken: The resource belongs to another DAG run or to no task.
@@ -188,6 +194,7 @@ async def delete_shared(
             if stamp is not None and not _is_of_run(present, stamp):
                 raise NameTaken(reference, owner_of(present))
             metadata = present["metadata"]
+            before_deletion()
             await client.delete(resource, name, place, uid=reference.uid, resource_version=metadata["resourceVersion"])
         except NotFound:
             return None
