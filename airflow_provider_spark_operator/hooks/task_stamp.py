@@ -26,8 +26,16 @@ def stamp_of(task_instance: RuntimeTaskInstanceProtocol) -> TaskStamp:
         max_tries=getattr(task_instance, "max_tries", None),  # in the triggerer, the task instance may have ids only
         trace_parent=_read_trace_parent(task_instance),
         logical_date=_format_date(context.get("logical_date")),
-        loop_index=context["loop"].index if "loop" in context else None,
+        loop_index=_read_loop_index(task_instance, context),
     )
+
+
+def _read_loop_index(task_instance: RuntimeTaskInstanceProtocol, context: "Mapping[str, Any]") -> int | None:
+    if "loop" in context:
+        index: int = context["loop"].index
+        return index
+    # The context of a triggerer has no loop. A task instance that is not mapped is in a region only if it is in a loop.
+    return getattr(task_instance, "region_index", None) if task_instance.map_index in (None, -1) else None
 
 
 def _read_trace_parent(task_instance: RuntimeTaskInstanceProtocol) -> str | None:

@@ -52,3 +52,12 @@ def test_stamp_of_a_task_in_a_loop_contains_the_iteration() -> None:
     stamps = [stamp_of(cast("Any", each)) for each in (first, second)]
     assert [stamp.loop_index for stamp in stamps] == [0, 1]
     assert stamps[0].identity != stamps[1].identity
+
+
+@pytest.mark.parametrize(("map_index", "loop_index"), [(-1, 1), (None, 1), (0, None)])
+def test_stamp_in_the_triggerer_contains_the_iteration_of_a_task_that_is_not_mapped(
+    map_index: int | None, loop_index: int | None
+) -> None:
+    ids: dict[str, Any] = {"dag_id": "dag", "task_id": "task", "run_id": "run", "try_number": 1, "id": UUID(int=7)}
+    task_instance = SimpleNamespace(**ids, map_index=map_index, region_id=UUID(int=8), region_index=1)
+    assert stamp_of(cast("Any", task_instance)).loop_index == loop_index
