@@ -107,6 +107,7 @@ def is_trigger_released(folder: Path, task: str) -> bool:
     return any(count_logged(folder, task, message) for message in messages)
 
 
+@pytest.mark.needs_airflow("3.3")
 async def test_triggerer_that_lost_its_triggers_keeps_applications(cluster: Cluster, tmp_path: Path) -> None:
     cluster.script = run_on
     async with run_real_dag(cluster, tmp_path, DAG_FILE, settings=SHORT_TIMEOUTS) as run:

@@ -57,18 +57,21 @@ async def test_retry_of_deferred_task_starts_anew(cluster: Cluster, tmp_path: Pa
 
 
 CAPACITY_DAG_FILE = """
+import warnings
 from datetime import timedelta
 from airflow.sdk import DAG
 from airflow_provider_spark_operator.core.states import capacity_wait
 from airflow_provider_spark_operator.operators.spark_application import SparkApplicationOperator
 from airflow_provider_spark_operator.retry_policy import SparkRetryPolicy
 
+warnings.simplefilter("ignore")  # start_from_trigger on older releases of Airflow
 capacity_wait._FIRST_SECONDS = 1.0
 job = {"py_file": "local:///opt/job.py", "spark_version": "4.3.0", "retries": 0}
 job["retry_policy"] = SparkRetryPolicy(capacity_wait=timedelta(hours=1))
 short = SparkRetryPolicy(capacity_wait=timedelta(seconds=1))
 with DAG("deferred", schedule=None):
     SparkApplicationOperator(task_id="application", name="application", deferrable=True, **job)
+    SparkApplicationOperator(task_id="started", name="started", start_from_trigger=True, **job)
     SparkApplicationOperator(task_id="worker", name="worker", **job)
     SparkApplicationOperator(task_id="full", name="full", deferrable=True, **job | {"retry_policy": short})
 """
@@ -89,7 +92,8 @@ async def test_wait_for_capacity_uses_no_retry(cluster: Cluster, tmp_path: Path)
     async with run_real_dag(cluster, tmp_path, CAPACITY_DAG_FILE) as run:
         ended = await run.wait_for_end()
         log = "".join(each.read_text() for each in run.log("application").parent.iterdir())
-    assert ended == {"application": "success", "worker": "success", "full": "failed"}
-    assert submitted["application"] == submitted["worker"] == 3
+    waited = ("application", "started", "worker")
+    assert ended == {**dict.fromkeys(waited, "success"), "full": "failed"}
+    assert [submitted[name] for name in waited] == [3, 3, 3]
     assert log.count("the cluster has no room for the application; it is submitted again in ") == 2
     assert "exceeded quota: small" in log
