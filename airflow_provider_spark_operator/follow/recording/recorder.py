@@ -46,6 +46,8 @@ _FEW_PODS = 50
 _PACKED_BYTES = 30
 _UNREAD = {"events": "a task that waits does not read Events"}
 _reads: WeakKeyDictionary[KubeClient, asyncio.Semaphore] = WeakKeyDictionary()
+# The end of a task does not wait behind the reads of thousands of tasks that run.
+_last_reads: WeakKeyDictionary[KubeClient, asyncio.Semaphore] = WeakKeyDictionary()
 
 
 async def discard(build: Build) -> None:
@@ -168,8 +170,9 @@ class RunRecorder:
         if self._client is None:
             return
         self._schedule.note_read(asyncio.get_running_loop().time())
+        reads = _last_reads if is_last else _reads
         try:
-            async with _reads.setdefault(self._client, asyncio.Semaphore(_CONCURRENT_READS)):
+            async with reads.setdefault(self._client, asyncio.Semaphore(_CONCURRENT_READS)):
                 began = asyncio.get_running_loop().time()
                 found = await list_application_pods(self._client, self._reference)
             if is_last or began >= self._listed:  # otherwise, another part has listed the pods meanwhile

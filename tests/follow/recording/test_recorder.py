@@ -207,28 +207,37 @@ async def test_missing_permission_is_part_of_the_record() -> None:
     assert {each["what"] for each in final["missing"]} == {"pods", "events"}
 
 
+async def test_last_list_of_pods_does_not_wait_for_those_of_running_tasks() -> None:
+    async with record(client := Client(), Store()) as running, record(client, Store()) as ended:
+        client.pause = 60
+        reads = asyncio.gather(*(running.read_pods() for _ in range(20)))
+        await asyncio.sleep(1)
+        client.pause = 0.5
+        update(ended, *RUNNING)
+        await ended.read_last_pods()
+        assert [each["what"] for each in (ended.build() or {})["missing"]] == ["events"]
+        assert not reads.done()
+
+
 async def test_end_waits_a_second_for_the_last_pods() -> None:
-    client, store = Client(), Store()
+    client = Client()
     client.pause = 3600
-    async with record(client, store) as recorder:
+    async with record(client, Store()) as recorder:
         update(recorder, *RUNNING)
-        begin = client.get_time()
         await recorder.read_last_pods()
-        assert client.get_time() - begin == timedelta(seconds=1)
-        final = await recorder.close()
-    assert final is not None
-    assert {"what": "pods", "why": "they were not listed within 1 s"} in final["missing"]
+        assert client.get_time() == datetime(2026, 1, 1, second=1, tzinfo=UTC)
+        missing = (recorder.build() or {})["missing"]
+    assert {"what": "pods", "why": "they were not listed within 1 s"} in missing
 
 
 async def test_unexpected_answer_is_part_of_the_record() -> None:
-    client, store = Client(), Store()
+    client = Client()
     client.refusal = ValueError("the answer is no list")
-    async with record(client, store) as recorder:
+    async with record(client, Store()) as recorder:
         update(recorder, *RUNNING)
         await recorder.read_last_pods()
-        final = await recorder.close()
-    assert final is not None
-    assert {"what": "pods", "why": "the answer is no list"} in final["missing"]
+        missing = (recorder.build() or {})["missing"]
+    assert {"what": "pods", "why": "the answer is no list"} in missing
 
 
 async def test_stopped_recorder_does_not_store_a_record_that_was_not_built_in_time() -> None:
