@@ -1,18 +1,21 @@
 # The image of the controller. It contains neither Airflow nor Java and needs no shell. The root file system can be
 # read-only; only --webhook writes to /tmp.
-ARG BASE=python:3.13-slim-bookworm
+ARG BASE=python:3.13.14-slim-bookworm@sha256:67a1e1f215ccda113cfc024e8639049257e88f273898f595b61476d128d387e8
 
 FROM ${BASE} AS build
+ENV PYTHONDONTWRITEBYTECODE=1
 WORKDIR /src
 COPY requirements/build.txt requirements/controller.txt requirements/
 RUN python3 -m venv --without-pip /opt/spark-operator \
     && python3 -m venv /opt/build \
     && /opt/build/bin/pip install --no-cache-dir --no-deps --only-binary :all: --require-hashes -r requirements/build.txt \
-    && /opt/build/bin/pip --python /opt/spark-operator/bin/python3 install --no-cache-dir --no-deps --only-binary :all: --require-hashes -r requirements/controller.txt
+    && /opt/build/bin/pip --python /opt/spark-operator/bin/python3 install --no-cache-dir --no-compile --no-deps --only-binary :all: --require-hashes -r requirements/controller.txt
 COPY pyproject.toml hatch_build.py README.md LICENSE NOTICE ./
 COPY airflow_provider_spark_operator airflow_provider_spark_operator
 RUN /opt/build/bin/pip wheel --no-cache-dir --no-deps --no-build-isolation --wheel-dir wheels . \
-    && /opt/build/bin/pip --python /opt/spark-operator/bin/python3 install --no-cache-dir --no-deps wheels/*.whl
+    && /opt/build/bin/pip --python /opt/spark-operator/bin/python3 install --no-cache-dir --no-compile --no-deps wheels/*.whl
+# Without the times of the sources, two builds have the same bytecode. The controller rarely imports the other packages.
+RUN python3 -m compileall -q --invalidation-mode unchecked-hash -x '/(cffi|cryptography|dateutil|kubernetes_asyncio|markdown_it|pendulum|pycparser|pygments|rich|urllib3)/' /opt/spark-operator/lib
 
 FROM ${BASE}
 COPY --from=build /opt/spark-operator /opt/spark-operator

@@ -19,6 +19,9 @@ from pathlib import Path
 REPOSITORY = Path(__file__).resolve().parents[2]
 RELEASE = "bookworm"
 PACKAGES = "python3,python3-venv,ca-certificates"
+# The folder that the last stage adds to its base.
+ADDED = "opt/spark-operator"
+MOST_BYTES = 90_000_000
 # With these, a step inside the root reaches package indexes. They do not become part of the image, because its last
 # stage runs no command.
 _OUTSIDE = ("/etc/resolv.conf", "/etc/hosts", "/etc/ssl/certs/ca-certificates.crt")
@@ -139,5 +142,9 @@ if __name__ == "__main__":
     target = Path(sys.argv[1])
     with tempfile.TemporaryDirectory(dir=target.parent) as temporary:
         built = build((REPOSITORY / "Dockerfile").read_text(), Path(temporary))
+        size = sum(path.lstat().st_size for path in (built.root / ADDED).rglob("*"))
+        print(f"the added layer has {size / 1e6:.1f} MB", file=sys.stderr)
+        if size > MOST_BYTES:
+            sys.exit(f"could not build the image: /{ADDED} is larger than {MOST_BYTES / 1e6:.0f} MB. Add less to it")
         built.root.rename(target)
     print(built.entrypoint[0], *(f"{name}={value}" for name, value in built.environment.items()), sep="\n")
