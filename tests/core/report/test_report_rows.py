@@ -118,6 +118,12 @@ def test_row_of_a_run_without_a_final_record_says_of_when_it_is() -> None:
     assert row["missing"] == [{"what": "end", "why": "no final record; the totals are as of 2026-01-01T00:00:00Z"}]
 
 
+def test_row_does_not_name_the_events_that_no_task_reads() -> None:
+    missing = [{"what": what, "why": "a reason"} for what in ("events", "pods")]
+    (row,) = build_recorded_rows({"version": 1, "live": False, "missing": missing}, "etl", "load")
+    assert [gap["what"] for gap in row["missing"]] == ["pods"]
+
+
 @pytest.mark.parametrize(("state", "outcome"), [("RunningHealthy", "Running"), ("DriverRequested", "Waiting")])
 def test_outcome_of_a_live_run_says_whether_it_runs(state: str, outcome: str) -> None:
     timeline = build_timeline(build_application(("Submitted", 0), (state, 1)), at(2))

@@ -7,7 +7,8 @@ import { endRecord, findProblem, formatDuration, nameOutcome, readTime } from ".
 const [PAGE, AT_ONCE, LATER, NONE] = [50, 6, 15_000, "No task recorded a run."];
 const countHours = ({ requested }) =>
   requested && Object.values(requested).reduce((total, { coreHours }) => total + coreHours, 0);
-const [duration, amount] = [(seconds) => formatDuration(seconds * 1000), (value) => value.toFixed(2)];
+const duration = (seconds) => formatDuration(seconds * 1000);
+const amount = (value) => (value > 0 && value < 0.01 ? value.toPrecision(2) : value.toFixed(2));
 
 // The title of each column, its value for sorting, and how to show the value.
 const COLUMNS = [
@@ -56,7 +57,6 @@ export async function showRuns(scope) {
   }
 
   const report = (text) => { if (status.textContent !== text) status.textContent = text; }; // is read out once
-
   async function load(row, isActive) {
     try {
       const record = await readRecord(row.one);
