@@ -4,9 +4,10 @@ The cluster runs on its own thread, because the code under test may block or run
 """
 
 import asyncio
-from collections.abc import Callable, Iterator
+import logging
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 from local_kubernetes.api.kinds.kinds import CUSTOM_RESOURCE_DEFINITIONS, NAMESPACES
 from local_kubernetes.api.server.server import ApiServer
@@ -25,10 +26,13 @@ from .spark_clusters import ScriptedSparkCluster, SparkClusterScript, come_up
 
 __all__ = ["ScriptedCluster"]
 
+logger = logging.getLogger(__name__)
+
 NAMESPACE = "jobs"
 DEADLINE = 60.0
 _TOKEN = "only-for-tests"  # noqa: S105 - it protects only the store of this process
 _CLUSTERS = "sparkclusters"
+_Actor = TypeVar("_Actor", Application, ScriptedSparkCluster)
 
 
 class ScriptedCluster:
@@ -67,6 +71,7 @@ class ScriptedCluster:
         self._server = ApiServer(self.store, kinds, token=_TOKEN, tls=None, logs=self.resources)
         self._port = 0
         self._acting: list[asyncio.Task[None]] = []
+        self._script_errors: list[Exception] = []
 
     @property
     def kind(self) -> Any:
@@ -213,13 +218,19 @@ class ScriptedCluster:
 
     @contextmanager
     def serve(self) -> Iterator[Self]:
-        """Start the API server and the scripts, and stop them at the end of the `with` block."""
+        """Start the API server and the scripts, and stop them at the end of the `with` block.
+
+        Raises:
+            Exception: The first exception that a script has raised, at the end of the block.
+        """
         with self._loop as loop:
             self._port = loop.run(self._start(), timeout=DEADLINE)
             try:
                 yield self
             finally:
                 loop.run(self._server.stop(), timeout=DEADLINE)
+            if self._script_errors:
+                raise self._script_errors[0]
 
     def _applications(self) -> list[JsonObject]:
         return self.store.objects.list(self.kind, None, labels=None, fields=None)[0]
@@ -239,12 +250,20 @@ class ScriptedCluster:
     async def _act(self) -> None:
         async for event in self.store.changes.subscribe(self.kind, None, None):
             if event.type == "ADDED":
-                await self._play(self.script, event.object)
+                await self._run(self.script, Application(self.resources, event.object))
 
     async def _act_on_clusters(self) -> None:
         async for event in self.store.changes.subscribe(self.cluster_kind, None, None):
             if event.type == "ADDED":
-                await self.cluster_script(ScriptedSparkCluster(self.resources, event.object))
+                await self._run(self.cluster_script, ScriptedSparkCluster(self.resources, event.object))
 
     async def _play(self, script: Script, document: JsonObject) -> None:
         await script(Application(self.resources, document))
+
+    async def _run(self, script: Callable[[_Actor], Awaitable[None]], actor: _Actor) -> None:
+        try:
+            await script(actor)
+        except Exception as error:
+            # The code under test may wait for what the script has not done.
+            logger.exception("the script of %s failed", actor.name)
+            self._script_errors.append(error)

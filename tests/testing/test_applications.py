@@ -1,5 +1,6 @@
 """The applications of a scripted cluster."""
 
+import threading
 from typing import Any
 
 import pytest
@@ -9,8 +10,10 @@ from airflow_provider_spark_operator.core.report.pod_spans import read_pod
 from airflow_provider_spark_operator.follow.access.reference import ApplicationReference
 from airflow_provider_spark_operator.links.link_target import build_link_target
 from airflow_provider_spark_operator.testing.applications import Application
+from airflow_provider_spark_operator.testing.cluster import DEADLINE, logger
 from local_kubernetes.api.kinds.kinds import PODS
 from tests.cluster import Cluster, run_on, stay_submitted
+from tests.task import call_when_logged
 
 
 @pytest.mark.parametrize("conf", [{}, {"spark.app.id": "report"}, {"spark.kubernetes.driver.pod.name": "mine"}])
@@ -76,3 +79,19 @@ def test_cluster_of_a_dialect_without_a_life_names_the_dialect() -> None:
 
     with pytest.raises(ValueError, match=r"^ScriptedCluster does not support SparkApplications of example\.com\. Use "):
         Cluster(dialect=Example())
+
+
+def test_exception_of_a_script_is_logged_at_once_and_raised_at_the_end() -> None:
+    async def divide(application: Application) -> None:
+        assert application.attempt / 0
+
+    cluster, logged = Cluster(), threading.Event()
+    cluster.script = divide
+
+    def run() -> None:
+        with call_when_logged("the script of pi failed", logged.set, logger), cluster.serve():
+            cluster.create("pi")
+            assert logged.wait(DEADLINE)
+
+    with pytest.raises(ZeroDivisionError):
+        run()

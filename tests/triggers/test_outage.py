@@ -23,7 +23,7 @@ from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import Unauthorized
 from airflow_provider_spark_operator.kube.resources import ResourceType
 from airflow_provider_spark_operator.testing.applications import Application
-from airflow_provider_spark_operator.testing.spark_clusters import ScriptedSparkCluster
+from airflow_provider_spark_operator.testing.spark_clusters import ScriptedSparkCluster, stay_without_workers
 from airflow_provider_spark_operator.triggers import kill, lifecycle, spark_application_runtime, start_runtime
 from airflow_provider_spark_operator.triggers.spark_application import (
     SparkApplicationStateTrigger,
@@ -164,6 +164,10 @@ async def test_trigger_with_invalid_kubeconfig_waits_until_restored(
     assert event.payload["kind"] in {"ended", "reached"}
 
 
+async def stay_empty(_: ScriptedSparkCluster) -> None:
+    """Start no pod."""
+
+
 def _build_trigger_of_kind(kind: str, cluster: Cluster) -> BaseTrigger:
     if kind == "start":
         trigger = SparkApplicationStartTrigger(DOCUMENT, name="pi", kubernetes_conn_id="spark")
@@ -171,6 +175,7 @@ def _build_trigger_of_kind(kind: str, cluster: Cluster) -> BaseTrigger:
         return trigger
     if kind == "cluster":
         document = {"apiVersion": "spark.apache.org/v1", "kind": "SparkCluster", "metadata": {"name": "pi"}, "spec": {}}
+        cluster.cluster_script = stay_without_workers
         made = cluster.do(lambda: cluster.store.create(cluster.cluster_kind, NAMESPACE, document))
         return SparkClusterTrigger("pi", NAMESPACE, made["metadata"]["uid"], kubernetes_conn_id="spark")
     application = cluster.create("pi", labels=STAMP.build_labels(), annotations=STAMP.build_annotations())
@@ -274,9 +279,6 @@ def _build_state_trigger(cluster: Cluster) -> SparkApplicationStateTrigger:
 
 
 def _build_cluster_trigger(cluster: Cluster) -> SparkClusterTrigger:
-    async def stay_empty(spark_cluster: ScriptedSparkCluster) -> None:
-        return
-
     cluster.cluster_script = stay_empty
     document = {
         "apiVersion": "spark.apache.org/v1",
