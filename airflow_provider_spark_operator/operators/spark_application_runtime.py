@@ -254,6 +254,7 @@ class ApplicationRun:
             keep_driver=task.keep_driver,
             restarts=task.restarts == RESTARTS_BY_CLUSTER or (task.restarts is None and is_first_try),
             memory=growth,
+            metrics=bool(task.spark_metrics),
         )
         composition = Composition(
             document=document,

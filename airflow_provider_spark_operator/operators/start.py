@@ -76,8 +76,13 @@ def build_start_arguments(task: "SparkApplicationOperator", parameters: Paramete
         raise ValueError(f"start_from_trigger: {'; '.join(problems)}")
     with reject_if_invalid():
         document = parse_manifest(task.application, task.api_version)
-        restarts = task.restarts != RESTARTS_BY_AIRFLOW
-        settings = TaskSettings(task.ttl, task.keep_failed_driver, keep_driver=task.keep_driver, restarts=restarts)
+        settings = TaskSettings(
+            task.ttl,
+            task.keep_failed_driver,
+            keep_driver=task.keep_driver,
+            restarts=task.restarts != RESTARTS_BY_AIRFLOW,
+            metrics=bool(task.spark_metrics),
+        )
         document = compose_application(document, parameters, settings)
     if task.restarts is None and has_double_restarts(document, task.retries or 0):
         raise ValueError(

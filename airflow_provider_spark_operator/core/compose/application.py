@@ -10,9 +10,11 @@ from ..kubernetes.problems import InvalidResource
 from ..parameters.parameter_types import read_seconds
 from ..parameters.parameters import Parameters
 from ..parameters.pod_settings import format_values
-from ..spark.spark_conf import EXECUTOR_PREFIX_KEY, NAME_KEY
+from ..spark.spark_conf import EXECUTOR_PREFIX_KEY, NAME_KEY, POLLING_KEYS
 from .files import MountedFiles
 from .memory import MemoryGrowth, grow_memory
+
+_POLLING_INTERVAL = "1s"
 
 
 @dataclass(frozen=True)
@@ -29,6 +31,8 @@ class TaskSettings:
             the document unchanged.
         restarts: Whether the operator in the cluster may restart the application.
         memory: How much more memory the application gets, because earlier tries of the task ran out of memory.
+        metrics: Whether the task reads what Spark does. Its driver and executors then measure their memory every
+            second, unless the configuration has another interval. By default, they measure it at each heartbeat.
     """
 
     ttl: timedelta | float | None = None
@@ -36,6 +40,7 @@ class TaskSettings:
     keep_driver: timedelta | float | None = None
     restarts: bool = True
     memory: MemoryGrowth = field(default_factory=MemoryGrowth)
+    metrics: bool = False
 
 
 def apply_parameters(document: JsonObject, parameters: Parameters, name: str = "") -> JsonObject:
@@ -91,6 +96,10 @@ def compose_application(
         document = dialect.disable_restarts(document)
     memory = grow_memory(dialect.read_memory(document), settings.memory)
     document = dialect.write_memory(document, memory) if memory else document
+    if settings.metrics:
+        given = dialect.read_properties(document)
+        polling = {key: _POLLING_INTERVAL for key in POLLING_KEYS if key not in given}
+        document = dialect.write_properties(document, polling)
     kept = read_seconds(settings.keep_driver)
     document = dialect.keep_driver(document, kept) if kept else document
     kept = read_seconds(settings.keep_failed_driver)

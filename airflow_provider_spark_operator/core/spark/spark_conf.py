@@ -9,6 +9,8 @@ DYNAMIC_ALLOCATION_KEY: Final = "spark.dynamicAllocation.enabled"
 IMAGE_KEY: Final = "spark.kubernetes.container.image"
 DRIVER_IMAGE_KEY: Final = "spark.kubernetes.driver.container.image"
 NAME_KEY: Final = "spark.app.name"
+# How often a driver and an executor measure their memory.
+POLLING_KEYS: Final = ("spark.driver.metrics.pollingInterval", "spark.executor.metrics.pollingInterval")
 # The beginning of the names of executors.
 EXECUTOR_PREFIX_KEY: Final = "spark.kubernetes.executor.podNamePrefix"
 EXECUTOR_IMAGE_KEY: Final = "spark.kubernetes.executor.container.image"

@@ -12,6 +12,7 @@ from airflow_provider_spark_operator.core.compose.files import MountedFiles
 from airflow_provider_spark_operator.core.parameters.parameters import Parameters
 
 KUBEFLOW = "sparkoperator.k8s.io/v1beta2"
+DRIVER, EXECUTOR = "spark.driver.metrics.pollingInterval", "spark.executor.metrics.pollingInterval"
 PARAMETERS = Parameters(py_file="local:///a.py")
 FILES = MountedFiles("files", {"a.py": ""}, executors=False)
 
@@ -82,3 +83,15 @@ def test_dialect_without_mounted_files_gets_no_files() -> None:
     made = compose_application(new_application(KUBEFLOW), PARAMETERS, TaskSettings(), FILES)
     assert set(made["spec"]) >= {"type", "mainApplicationFile", "timeToLiveSeconds"}
     assert "configMapSpecs" not in made["spec"]
+
+
+@pytest.mark.parametrize(
+    ("metrics", "given", "driver", "executor"),
+    [(True, {}, "1s", "1s"), (True, {EXECUTOR: "5s"}, "1s", "5s"), (False, {}, None, None)],
+)
+def test_pods_measure_their_memory_every_second_for_metrics(
+    metrics: bool, given: dict[str, str], driver: str | None, executor: str | None
+) -> None:
+    document = new_application() | {"spec": {"pyFiles": "local:///opt/job.py", "sparkConf": given}}
+    conf = compose_application(document, PARAMETERS, TaskSettings(metrics=metrics))["spec"]["sparkConf"]
+    assert (conf.get(DRIVER), conf.get(EXECUTOR)) == (driver, executor)
