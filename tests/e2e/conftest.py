@@ -1,6 +1,7 @@
 import asyncio
+import json
 import secrets
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
@@ -50,20 +51,22 @@ async def namespace(client: KubeClient) -> AsyncIterator[str]:
 @pytest.fixture
 async def controller(client: KubeClient, namespace: str, tmp_path: Path) -> Path:
     """A kubeconfig with the permissions of docs/manifests/controller.yaml in the namespace, as in the chart."""
-    role = yaml.safe_load((MANIFESTS / "controller.yaml").read_text())
-    binding = {
-        "metadata": {"name": CONTROLLER},
-        "roleRef": {"apiGroup": ROLES.group, "kind": ROLES.kind, "name": role["metadata"]["name"]},
-        "subjects": [{"kind": "ServiceAccount", "name": CONTROLLER, "namespace": namespace}],
-    }
-    await client.create(SERVICE_ACCOUNTS, {"metadata": {"name": CONTROLLER}}, namespace)
-    await client.create(ROLES, role, namespace)
-    await client.create(ROLE_BINDINGS, binding, namespace)
-    tokens = ResourceType("", "v1", f"{SERVICE_ACCOUNTS.plural}/{CONTROLLER}/token", "TokenRequest")
-    answer = await client.create(tokens, {"spec": {}}, namespace)
-    path = tmp_path / "controller.kubeconfig"
-    write_kubeconfig(path, answer["status"]["token"])
-    return path
+    return await create_identity(client, namespace, tmp_path, CONTROLLER, "controller")
+
+
+@pytest.fixture
+def connect_airflow(
+    client: KubeClient, driven: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Callable[..., Awaitable[Path]]:
+    """A function that gives the Airflow connection `spark` the permissions of manifests, and returns its kubeconfig."""
+
+    async def connect(*manifests: str) -> Path:
+        path = await create_identity(client, driven, tmp_path, "airflow", *manifests)
+        extra = {"kube_config_path": str(path), "namespace": driven}
+        monkeypatch.setenv("AIRFLOW_CONN_SPARK", json.dumps({"conn_type": "kubernetes", "extra": extra}))
+        return path
+
+    return connect
 
 
 @pytest.fixture
@@ -86,6 +89,25 @@ async def driven(client: KubeClient, namespace: str, definitions: None, controll
             for kind in (SPARK_APPLICATIONS, SPARK_CLUSTERS):  # the controller must remove its finalizers
                 await delete_all(client, kind, namespace)
     assert "grant the verb" not in log.read_text()
+
+
+async def create_identity(client: KubeClient, namespace: str, folder: Path, name: str, *manifests: str) -> Path:
+    """Create a service account with the permissions of docs/manifests in a namespace, and return its kubeconfig."""
+    await client.create(SERVICE_ACCOUNTS, {"metadata": {"name": name}}, namespace)
+    for manifest in manifests:
+        role = yaml.safe_load((MANIFESTS / f"{manifest}.yaml").read_text())
+        binding = {
+            "metadata": {"name": f"{name}-{manifest}"},
+            "roleRef": {"apiGroup": ROLES.group, "kind": ROLES.kind, "name": role["metadata"]["name"]},
+            "subjects": [{"kind": "ServiceAccount", "name": name, "namespace": namespace}],
+        }
+        await client.create(ROLES, role, namespace)
+        await client.create(ROLE_BINDINGS, binding, namespace)
+    tokens = ResourceType("", "v1", f"{SERVICE_ACCOUNTS.plural}/{name}/token", "TokenRequest")
+    answer = await client.create(tokens, {"spec": {}}, namespace)
+    path = folder / f"{name}.kubeconfig"
+    write_kubeconfig(path, answer["status"]["token"])
+    return path
 
 
 def write_kubeconfig(path: Path, token: str) -> None:

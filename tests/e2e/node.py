@@ -42,6 +42,15 @@ CONF = {
     "spark.ui.enabled": "false",
 }
 
+# The parameters of a task, for the connection of `connect_airflow`. `tests.task.run` limits the time of a trigger.
+PARAMETERS: dict[str, Any] = {
+    "conf": CONF,
+    "spark_version": "4.3.0",
+    "executor_instances": 1,
+    "kubernetes_conn_id": "spark",
+    "deferrable": False,
+}
+
 
 def build_application(name: str, conf: dict[str, str], **spec: Any) -> dict[str, Any]:
     """Build a SparkApplication that fits on a small node."""
