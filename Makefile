@@ -59,7 +59,7 @@ $(stamp): requirements/build.txt requirements/dev.txt requirements/clouds.txt $(
 	@rm -rf .venv && $(PYTHON) -m venv .venv
 	@echo "==> .venv: installing the build tools"
 	@$(bin)/python $(pip_install) --quiet --no-cache-dir --only-binary :all: --require-hashes -r requirements/build.txt
-	@echo "==> .venv: installing Airflow, Spark, Java and the test tools (1.8 GB, 2 to 5 minutes)"
+	@echo "==> .venv: installing Airflow, Spark, Java and the test tools (2 GB, 2 to 5 minutes)"
 	@$(bin)/python $(pip_install) $$([ -t 2 ] || echo --quiet) --no-cache-dir --no-build-isolation --require-hashes \
 	  -r requirements/dev.txt -r requirements/clouds.txt
 	@echo "==> .venv: installing the two packages of this repository"

@@ -6,7 +6,7 @@ compile() {
     --no-emit-index-url --no-emit-find-links --no-emit-package local-kubernetes "$@"
 }
 dev=requirements/dev.txt
-compile pyproject.toml --group dev --group build --extra airflow --extra files --extra local -o "$dev"
+compile pyproject.toml --group dev --group build --extra airflow --extra connect --extra files --extra local -o "$dev"
 compile --group clouds --no-deps -c "$dev" -o requirements/clouds.txt
 compile pyproject.toml --extra airflow -c "$dev" -o requirements/airflow.txt
 compile pyproject.toml --extra webhook -c "$dev" -o requirements/controller.txt
