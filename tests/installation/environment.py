@@ -4,13 +4,26 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 import venv
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Final
 
+import pytest
+
 ROOT: Final = Path(__file__).parents[2]
 WHEELS: Final = ROOT / "dist"
+AIRFLOW_PINS: Final = (
+    pytest.param(
+        "airflow-3.0",
+        marks=pytest.mark.skipif(sys.version_info >= (3, 13), reason="Airflow 3.0 does not run on Python 3.13"),
+        id="3.0",
+    ),
+    pytest.param("dev", id="3.3"),
+    pytest.param("airflow-3.4", id="3.4"),
+)
+"""The files in `requirements/` with the lowest, the newest and the next version of Airflow."""
 _SECONDS: Final = 900
 
 

@@ -8,7 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from tests.installation.environment import ROOT, build_user_environment, clone, read_commands, run_in_terminal
+from tests.installation.environment import (
+    AIRFLOW_PINS,
+    ROOT,
+    build_user_environment,
+    clone,
+    install,
+    read_commands,
+    run_in_terminal,
+)
 
 PAGE = "docs/get-started/tutorial.md"
 SCRIPT, DAG_FILE = re.findall(r"^```python\n(.*?)^```", (ROOT / PAGE).read_text(), re.MULTILINE | re.DOTALL)
@@ -20,12 +28,22 @@ pytestmark = pytest.mark.timeout(1500)
 def test_tutorial_runs_as_described(tmp_path: Path) -> None:
     code, output = run_in_terminal([*clone(tmp_path), *INSTALL[2:]], tmp_path, build_user_environment())
     assert code == 0, output
-    change_folder, start = START
-    folder = (tmp_path / "airflow-provider-spark-operator" / change_folder.removeprefix("cd ")).resolve()
+    folder = tmp_path / "airflow-provider-spark-operator" / START[0].removeprefix("cd ")
+    check_tutorial(folder.resolve(), tmp_path)
+
+
+@pytest.mark.parametrize("pins", AIRFLOW_PINS)
+def test_tutorial_runs_with_the_wheels_alone(pins: str, tmp_path: Path) -> None:
+    install(tmp_path, "airflow-provider-spark-operator[airflow,local]", pins=pins)
+    check_tutorial(tmp_path / "venv", tmp_path)
+
+
+def check_tutorial(folder: Path, home: Path) -> None:
+    """Follow the tutorial from its first command after the installation, in the folder of the environment."""
     path = f"{folder / 'bin'}{os.pathsep}{os.environ['PATH']}"
-    environment = {"PATH": path, "HOME": str(tmp_path), "AIRFLOW_HOME": str(folder / "airflow")}
+    environment = {"PATH": path, "HOME": str(home), "AIRFLOW_HOME": str(folder / "airflow")}
     with subprocess.Popen(
-        ["bash", "-c", f"exec {start}"], cwd=folder, env=environment, stdout=subprocess.PIPE, text=True
+        ["bash", "-c", f"exec {START[1]}"], cwd=folder, env=environment, stdout=subprocess.PIPE, text=True
     ) as cluster:
         try:
             assert cluster.stdout is not None

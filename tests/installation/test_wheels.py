@@ -5,12 +5,11 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-from tests.installation.environment import WHEELS, install
+from tests.installation.environment import AIRFLOW_PINS, WHEELS, install
 
 KUBECTL = os.environ.get("KUBECTL") or shutil.which("kubectl")
 APPLICATION = {
@@ -96,10 +95,8 @@ def test_provider_with_its_extras_runs_an_application(tmp_path: Path) -> None:
     check_application_runs(install(tmp_path, "airflow-provider-spark-operator[airflow,local]"), tmp_path)
 
 
-@pytest.mark.parametrize("pins", ["airflow-3.0", "dev", "airflow-3.4"], ids=["3.0", "3.3", "3.4"])
+@pytest.mark.parametrize("pins", AIRFLOW_PINS)
 def test_airflow_lists_the_provider(pins: str, tmp_path: Path) -> None:
-    if pins == "airflow-3.0" and sys.version_info >= (3, 13):
-        pytest.skip("Airflow 3.0 does not run on Python 3.13")
     programs = install(tmp_path, "airflow-provider-spark-operator[airflow]", pins=pins)
 
     def run(program: str, *words: str) -> str:
