@@ -127,7 +127,7 @@ dist: $(stamp) ## Build the wheels and source distributions of both packages, in
 	@$(bin)/python -m hatchling build --directory dist
 	@cd packages/local-kubernetes && ../../$(bin)/python -m hatchling build --directory ../../dist
 
-installation: dist ## Install the wheels into empty environments and run them (needs a package index; about 30 minutes)
+installation: dist ## Install the wheels into empty environments and run them (needs a package index; about 40 minutes)
 	@exec $(bin)/python $(select) installation
 
 charts: $(stamp) ## Test the chart (HELM) on an API server (KUBEBUILDER_ASSETS) and a node (E2E_CONTROLLER_IMAGE)

@@ -136,3 +136,8 @@ async def test_api_server_reaches_the_webhook(client: KubeClient, release: tuple
 
     await wait_until(is_refused)
     assert "spec.mainClass: is required if spec.jars is set" in messages[0]
+
+
+async def test_helm_test_reads_the_metrics(release: tuple[str, str]) -> None:
+    words = ("test", RELEASE, "--namespace", release[0], "--timeout", "120s")
+    assert "Phase:          Succeeded" in run_helm(*words, kubeconfig=Path(str(KUBECONFIG)))
