@@ -1,14 +1,17 @@
-"""Executors that run one task at a time, on a real node."""
+"""Executors that run one task at a time, and executors on a spot node, on a real node."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from airflow_provider_spark_operator.kube.client import KubeClient
+from airflow_provider_spark_operator.kube.resources import PODS, ResourceType
 from airflow_provider_spark_operator.operators.spark_application import SparkApplicationOperator
-from tests.e2e.node import NEEDED, PARAMETERS
+from tests.e2e.node import NEEDED, PARAMETERS, wait_until
 from tests.task import TaskInstance, run
 
 pytestmark = [
@@ -17,6 +20,8 @@ pytestmark = [
     pytest.mark.filterwarnings("default", r"error:::airflow_provider_spark_operator"),
 ]
 
+NODES = ResourceType("", "v1", "nodes", "Node")
+SPOT = "example.com/spot"
 # Eight tasks of half a second, and the largest number of them at the same time.
 JOB = """
 import time
@@ -49,3 +54,51 @@ async def test_executor_in_recovery_mode_runs_one_task_at_a_time(
     task_instance = TaskInstance()
     await asyncio.to_thread(start, tmp_path, task_instance, executor_recovery=True)
     assert task_instance.xcoms["spark_report"]["metadata"] == {"most": 1}
+
+
+@pytest.fixture
+async def set_spot(client: KubeClient) -> AsyncIterator[Callable[[str | None], Awaitable[None]]]:
+    """A function that sets the label of spot nodes on the first node, or removes it."""
+    name = (await client.list(NODES, None)).items[0]["metadata"]["name"]
+
+    async def label(value: str | None) -> None:
+        await client.patch(NODES, name, None, {"metadata": {"labels": {SPOT: value}}})
+
+    yield label
+    await label(None)
+
+
+async def test_driver_avoids_spot_nodes_and_executors_wait_for_one(
+    client: KubeClient,
+    driven: str,
+    connect_airflow: Callable[..., Awaitable[Path]],
+    set_spot: Callable[[str | None], Awaitable[None]],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    await connect_airflow("airflow")
+    spot = {"nodeSelector": {SPOT: "true"}, "spot": True, "coreHour": 1, "gibHour": 0}
+    prices = {"currency": "EUR", "prices": [spot, {"coreHour": 3, "gibHour": 0}]}
+    monkeypatch.setenv("AIRFLOW__SPARK_OPERATOR__PRICES", json.dumps(prices))
+
+    async def is_scheduled(role: str, expected: str) -> bool:
+        pods = (await client.list(PODS, driven, label_selector=f"spark-role={role}")).items
+        conditions = [each for pod in pods for each in pod["status"].get("conditions", ())]
+        return any((each["type"], each["status"]) == ("PodScheduled", expected) for each in conditions)
+
+    async def driver_waits() -> bool:
+        return await is_scheduled("driver", "False")
+
+    async def driver_runs_and_executor_waits() -> bool:
+        return await is_scheduled("driver", "True") and await is_scheduled("executor", "False")
+
+    task_instance = TaskInstance()
+    await set_spot("true")
+    running = asyncio.create_task(asyncio.to_thread(start, tmp_path, task_instance, executors_on_spot={SPOT: "true"}))
+    await wait_until(driver_waits)
+    await set_spot(None)
+    await wait_until(driver_runs_and_executor_waits)
+    await set_spot("true")
+    await running
+    totals = task_instance.xcoms["spark_run"]["totals"]
+    assert 0 < totals["cost"]["spot"] < totals["cost"]["amount"], totals
