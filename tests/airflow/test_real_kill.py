@@ -2,6 +2,8 @@
 
 import asyncio
 import signal
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -68,6 +70,16 @@ def count_logged(folder: Path, task: str, words: str) -> int:
     return sum(log.read_text().count(words) for log in logs)
 
 
+def can_write(database: Path) -> bool:
+    """Return whether no process, which may be suspended, holds the lock of a SQLite database."""
+    with closing(sqlite3.connect(database, timeout=0)) as connection:
+        try:
+            connection.execute("BEGIN IMMEDIATE")
+        except sqlite3.OperationalError:
+            return False
+    return True
+
+
 async def test_stopped_task_deletes_application_but_stopped_triggerer_does_not(
     cluster: Cluster, tmp_path: Path
 ) -> None:
@@ -117,8 +129,14 @@ async def test_triggerer_that_lost_its_triggers_keeps_applications(cluster: Clus
 
         triggerer = run.processes["triggerer"]
         frozen = [triggerer, *triggerer.children(recursive=True)]
-        for process in frozen:
-            process.suspend()
+        while True:
+            for process in frozen:
+                process.suspend()
+            if can_write(tmp_path / "airflow" / "airflow.db"):
+                break
+            for process in frozen:
+                process.resume()
+            await asyncio.sleep(0.05)
         await run.start("other triggerer", "triggerer")
         await run.until(lambda: all(count_logged(tmp_path, task, "RunningHealthy") > 1 for task in TASKS))
         for process in frozen:
