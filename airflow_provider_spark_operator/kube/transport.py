@@ -9,7 +9,7 @@ from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
-from functools import cache, lru_cache
+from functools import cache
 
 import aiohttp
 from yarl import URL
@@ -319,7 +319,7 @@ class Transport:
         if call.is_forwarded:
             return response
         with suppress(KeyError, TypeError, ValueError):  # a proxy may answer without a time
-            lead = _read_date(response.headers["Date"]) - datetime.now(UTC)
+            lead = parsedate_to_datetime(response.headers["Date"]) - datetime.now(UTC)
             self._lead = lead if abs(lead) > _CLOCK_PRECISION else timedelta(0)
         return response
 
@@ -366,11 +366,6 @@ class Transport:
         if isinstance(error, Unauthorized):
             error.renewal = link.renewal
         return error
-
-
-@lru_cache(maxsize=1)  # the answers of a second have the same date
-def _read_date(text: str) -> datetime:
-    return parsedate_to_datetime(text)
 
 
 @cache

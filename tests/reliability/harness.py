@@ -12,10 +12,10 @@ import yaml
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
 from airflow_provider_spark_operator.kube.errors import NotFound
-from airflow_provider_spark_operator.kube.resources import NAMESPACES, SERVICE_ACCOUNTS
+from airflow_provider_spark_operator.kube.resources import NAMESPACES
 from airflow_provider_spark_operator.reconcile.objects.cache import ObjectKey
 from tests.controller import ControllerProcess
-from tests.reliability.node import ScriptedNode
+from tests.reliability.node import ScriptedNode, wait_for_service_account
 from tests.reliability.proxy import Proxy
 from tests.reliability.scripts import TrackedApplication, find_endings
 
@@ -88,23 +88,13 @@ async def open_harness(plane: ControlPlane, folder: Path, *words: str, others: i
             await client.create(NAMESPACES, {"metadata": {"name": name}}, None)
             stack.push_async_callback(_drop_namespace, client, name)
         for name in names:
-            await _wait_for_account(client, name)
+            await wait_for_service_account(client, name)
         proxy = await stack.enter_async_context(Proxy(plane.server).run())
         node = ScriptedNode(client, find_endings)
         await stack.enter_async_context(node.run())
         controller = build_controller(folder, proxy.url, plane.token, "--namespaces", ",".join(names), *words)
         stack.push_async_callback(controller.kill)
         yield Harness(plane, client, proxy, controller, node, names[0], tuple(names[1:]), folder)
-
-
-async def _wait_for_account(client: KubeClient, namespace: str) -> None:
-    """Wait until Kubernetes has created the service account of pods in a new namespace: before, it rejects pods."""
-    async with asyncio.timeout(DEADLINE):
-        while True:
-            with suppress(NotFound):
-                await client.get(SERVICE_ACCOUNTS, "default", namespace)
-                return
-            await asyncio.sleep(0.05)
 
 
 async def _drop_namespace(client: KubeClient, name: str) -> None:

@@ -3,7 +3,7 @@
 import asyncio
 from collections import defaultdict
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import aclosing, asynccontextmanager
+from contextlib import aclosing, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 
 from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
@@ -12,12 +12,13 @@ from airflow_provider_spark_operator.core.states.states import ApplicationState
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import Conflict, KubeError, NotFound
 from airflow_provider_spark_operator.kube.listwatch import Listed, Removed, list_and_watch
-from airflow_provider_spark_operator.kube.resources import PODS, SPARK_APPLICATIONS, ResourceType
+from airflow_provider_spark_operator.kube.resources import PODS, SERVICE_ACCOUNTS, SPARK_APPLICATIONS, ResourceType
 from airflow_provider_spark_operator.reconcile.objects.cache import ObjectKey, key_of
 from tests import builders
 from tests.reconcile.harness import state_of
 
 NODE = "scripted"
+_ACCOUNT_SECONDS = 60
 _BINDINGS = ResourceType("", "v1", "bindings", "Binding")  # only a binding can set the node of a pod
 Changed = Callable[[JsonObject], None]
 
@@ -146,6 +147,16 @@ async def follow(client: KubeClient, kind: ResourceType, selector: str | None, s
                 case _:
                     known[key_of(change.object)] = change.object
                     see(change.object)
+
+
+async def wait_for_service_account(client: KubeClient, namespace: str) -> None:
+    """Wait until Kubernetes has created the service account of a new namespace: before, it rejects pods."""
+    async with asyncio.timeout(_ACCOUNT_SECONDS):
+        while True:
+            with suppress(NotFound):
+                await client.get(SERVICE_ACCOUNTS, "default", namespace)
+                return
+            await asyncio.sleep(0.1)
 
 
 async def bind(client: KubeClient, pod: JsonObject) -> object:

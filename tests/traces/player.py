@@ -22,7 +22,7 @@ from tests.core.simulated_kubernetes import (
     build_pod_status,
     complete_story,
 )
-from tests.reliability.node import bind, follow, repeat_until_done
+from tests.reliability.node import bind, follow, repeat_until_done, wait_for_service_account
 
 CUSTOM_KINDS = {kind.kind: kind for kind in (kinds.SPARK_APPLICATIONS, kinds.SPARK_CLUSTERS)}
 _OTHER_KINDS = (
@@ -112,7 +112,7 @@ class Player:
         """Play all steps, or those up to a step that fails, and wait until nothing changes any more."""
         for namespace in self.namespaces.values():
             await self.client.create(kinds.NAMESPACES, {"metadata": {"name": namespace}}, None)
-            await self._wait_for_service_account(namespace)
+            await wait_for_service_account(self.client, namespace)
         for document in self.script["resources"]:
             own = deepcopy(document)
             namespace = own["metadata"]["namespace"] = self.namespaces[own["metadata"].get("namespace", "")]
@@ -173,15 +173,6 @@ class Player:
     def _build_label(self, kind: str, document: JsonObject) -> str:
         extra = document["metadata"]["namespace"].removeprefix(self.namespaces[""]).removeprefix("-")
         return "/".join(part for part in (kind, extra, document["metadata"]["name"]) if part)
-
-    async def _wait_for_service_account(self, namespace: str) -> None:
-        """Wait for the service account without which the controller could not create pods."""
-        async with asyncio.timeout(_WAIT_SECONDS):
-            while True:
-                with suppress(NotFound):
-                    await self.client.get(kinds.SERVICE_ACCOUNTS, "default", namespace)
-                    return
-                await asyncio.sleep(0.1)
 
     async def _play_step(self, step: JsonObject) -> None:
         ((word, value),) = step.items()

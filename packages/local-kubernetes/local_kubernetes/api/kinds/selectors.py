@@ -47,11 +47,11 @@ class LabelSelector:
     def matches(self, document: Mapping[str, Any]) -> bool:
         """Whether the object's labels satisfy every requirement."""
         labels = (document.get("metadata") or {}).get("labels") or {}
-        # Most of many thousand objects have another value of a label: they cost no further call.
-        for requirement in self.requirements:
-            if requirement.operator == "in" and labels.get(requirement.key) not in requirement.values:
+        # With a generator expression, a list of thousands of objects takes twice as long.
+        for requirement in self.requirements:  # noqa: SIM110
+            if not requirement.holds(labels):
                 return False
-        return all(requirement.holds(labels) for requirement in self.requirements)
+        return True
 
 
 @dataclass(frozen=True)
