@@ -1,6 +1,5 @@
 """A retry policy for tasks that run Spark applications, which decides by the kind of failure."""
 
-import logging
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
 
 __all__ = ["SparkRetryPolicy"]
 
-logger = logging.getLogger(__name__)
 
 STORE_KEY = "spark_memory_growth"
 _LIMIT_KEY = "spark_memory_at_limit"
@@ -126,7 +124,7 @@ class SparkRetryPolicy(RetryPolicy):
             return RetryDecision.fail("the application itself failed, not the infrastructure")
         if exception.reason is None:
             return RetryDecision.default()
-        if HAS_RESCHEDULES and exception.lacks_capacity and (decision := self._reschedule(exception, context)):
+        if HAS_RESCHEDULES and exception.lacks_capacity and (decision := self._reschedule(context)):
             return decision
         return RetryDecision.retry(exception.retry_delay, exception.reason)
 
@@ -149,7 +147,7 @@ class SparkRetryPolicy(RetryPolicy):
         """
         context["task_state_store"].set(_LIMIT_KEY, {role: True for role, reached in limits.items() if reached})
 
-    def _reschedule(self, exception: SparkApplicationError, context: "Context | None") -> RetryDecision | None:
+    def _reschedule(self, context: "Context | None") -> RetryDecision | None:
         """Return the decision to run the task again without using a retry. None if the task waits no longer."""
         if self.capacity_wait is None or context is None:
             return None
@@ -158,8 +156,7 @@ class SparkRetryPolicy(RetryPolicy):
         wait = CapacityWait(self.capacity_wait.total_seconds(), since, number).add_failure(now)
         if wait is None:
             return None
-        logger.info("%s", wait.describe(now))
-        return build_reschedule(wait.delay, self.capacity_wait, f"no room in the cluster ({exception.reason})")
+        return build_reschedule(wait.delay, self.capacity_wait, wait.describe(now))  # Airflow logs this reason
 
     def _grow(self, context: "Context", roles: list[str]) -> None:
         growth = _read_factors(context)

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 from enum import Enum
+from typing import TYPE_CHECKING
 
 from airflow.sdk.execution_time import task_runner
 from airflow.sdk.execution_time.task_runner import RuntimeTaskInstance
@@ -10,6 +11,9 @@ from pydantic import ValidationError
 
 from ..airflow_compat import REPORTS_LATER_TRIES, GetPreviousTI, PreviousTIResult, TaskInstanceState
 from ..follow.submission.stamp import TaskStamp
+
+if TYPE_CHECKING:
+    from airflow.sdk.api.datamodels._generated import PreviousTIResponse
 
 
 class Fate(Enum):
@@ -82,6 +86,9 @@ def _classify_state(state: str | None) -> Fate:
 
 
 def _read_state(stamp: TaskStamp) -> str | None:
+    # `get_task_states` reports only the latest iteration of a loop.
+    if stamp.loop_index is not None and (present := _read_present(stamp)) is not None:
+        return present.state
     runs = RuntimeTaskInstance.get_task_states(
         dag_id=stamp.dag_id,
         task_ids=[stamp.task_id],
@@ -92,9 +99,16 @@ def _read_state(stamp: TaskStamp) -> str | None:
 
 
 def _is_later_try_present(stamp: TaskStamp) -> bool | None:
-    """Return whether the try of the task instance is later than that of the stamp; None if Airflow does not report it.
+    """Return whether the latest try is later than that of the stamp; None if Airflow does not report it."""
+    present = _read_present(stamp)
+    return None if present is None else present.try_number > stamp.try_number
 
-    Airflow reports the number of a try only for the latest run before a logical date.
+
+def _read_present(stamp: TaskStamp) -> "PreviousTIResponse | None":
+    """Return the task instance in its latest try; None if Airflow does not report it.
+
+    Airflow reports it only for the latest run before a logical date. In a loop, a task on a worker gets its own
+    iteration, and a trigger the latest one.
     """
     if stamp.logical_date is None or not REPORTS_LATER_TRIES:
         return None
@@ -110,9 +124,7 @@ def _is_later_try_present(stamp: TaskStamp) -> bool | None:
         # The triggerer can send this request, but cannot decode the answer. The error contains it.
         answer = _decode(error.errors()[0].get("input"))
     found = answer.task_instance if isinstance(answer, PreviousTIResult) else None
-    if found is None or found.run_id != stamp.run_id:
-        return None
-    return found.try_number > stamp.try_number
+    return found if found is not None and found.run_id == stamp.run_id else None
 
 
 def _decode(answer: object) -> object:

@@ -73,8 +73,9 @@ def present_try(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest)
                 fail_to_decode(result.model_dump())
             return result
 
-    def report(try_number: int, run_id: str = "run") -> TaskStamp:
-        answer[:] = [PreviousTIResponse(task_id="task", dag_id="dag", run_id=run_id, try_number=try_number)]
+    def report(try_number: int, run_id: str = "run", state: str | None = None) -> TaskStamp:
+        found = PreviousTIResponse(task_id="task", dag_id="dag", run_id=run_id, try_number=try_number, state=state)
+        answer[:] = [found]
         return dated
 
     monkeypatch.setattr(task_runner, "SUPERVISOR_COMMS", Supervisor(), raising=False)
@@ -128,3 +129,16 @@ def test_task_of_deleted_run_is_killed(states: States) -> None:
 def test_mapped_task_has_its_own_state(states: States) -> None:
     states["run"] = {"task_3": "running", "task": "failed"}
     assert read_fate(MAPPED) is Fate.MOVED
+
+
+@pytest.mark.parametrize(("state", "answer"), [("running", Fate.MOVED), ("failed", Fate.KILLED), (None, Fate.KILLED)])
+def test_iteration_of_a_loop_has_its_own_state(
+    states: States, present_try: PresentTry, state: str | None, answer: Fate
+) -> None:
+    states["run"] = {"task": "success" if answer is Fate.MOVED else "running"}  # of the latest iteration
+    assert read_fate(replace(present_try(1, state=state), loop_index=0)) is answer
+
+
+def test_iteration_in_run_without_logical_date_has_the_state_of_the_latest_one(states: States) -> None:
+    states["run"] = {"task": "running"}
+    assert read_fate(replace(STAMP, loop_index=0)) is Fate.MOVED
