@@ -18,6 +18,7 @@ from ...kube.client import KubeClient
 from ...kube.errors import NotFound
 from ...kube.resources import PODS
 from .errors import DeletionStuck
+from .pod_lists import list_application_pods
 from .reference import ApplicationReference
 from .requests import wait_until_deleted
 
@@ -101,18 +102,8 @@ async def wait_until_gone(client: KubeClient, reference: ApplicationReference, s
         await asyncio.sleep(backoff.next())
 
 
-async def list_application_pods(client: KubeClient, reference: ApplicationReference) -> list[JsonObject]:
-    """List the driver and executor pods of an application, of all its attempts.
-
-    Raises:
-        KubeError: The pods could not be listed.
-    """
-    label = dialect_of(reference.resource.api_version).application_label
-    return (await client.list(PODS, reference.namespace, label_selector=f"{label}={reference.name}")).items
-
-
 async def list_executor_pods(
-    client: KubeClient, reference: ApplicationReference, observe: Observe = _ignore
+    client: KubeClient, reference: ApplicationReference, observe: Observe = _ignore, *, is_background: bool = False
 ) -> list[JsonObject]:
     """List the executor pods of the application's driver.
 
@@ -120,11 +111,12 @@ async def list_executor_pods(
         client: The client of the cluster.
         reference: The application.
         observe: Receives all pods of the application.
+        is_background: See `list_application_pods`.
 
     Raises:
         KubeError: The pods could not be listed.
     """
-    pods = await list_application_pods(client, reference)
+    pods = await list_application_pods(client, reference, is_background=is_background)
     await observe(pods)
     driver = _choose_latest(pod for pod in pods if _has_role(pod, ROLE_DRIVER) and _is_own_driver(pod, reference))
     if driver is None:

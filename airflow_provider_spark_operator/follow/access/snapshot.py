@@ -14,7 +14,7 @@ from ...kube.errors import Forbidden
 from ...kube.resources import EVENTS
 from .events import MAX_EVENTS, POD_EVENTS
 from .find import find_application
-from .pods import list_application_pods
+from .pod_lists import list_application_pods
 from .reference import ApplicationReference
 
 Answer = TypeVar("Answer")

@@ -247,7 +247,7 @@ class Narrator:
 
     async def _count(self, wanted: int) -> ExecutorCount | None:
         try:
-            pods = await list_executor_pods(self._client, self._reference, self.observe)
+            pods = await list_executor_pods(self._client, self._reference, self.observe, is_background=True)
         except KubeError as error:
             logger.debug("could not count the executors of %s: %s", self._reference, error)
             return None

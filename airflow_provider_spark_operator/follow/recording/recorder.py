@@ -8,7 +8,6 @@ from datetime import datetime, timedelta
 from functools import partial
 from math import inf
 from typing import TypeAlias
-from weakref import WeakKeyDictionary
 
 from ...core.dialects.dialect import dialect_of
 from ...core.dialects.progress import Phase, Progress
@@ -24,7 +23,7 @@ from ...core.spark_metrics.metrics import SparkMetrics, build_metrics
 from ...core.verdict.holds import drop_elapsed
 from ...core.verdict.verdict import Verdict
 from ...kube.client import KubeClient
-from ..access.pods import list_application_pods
+from ..access.pod_lists import list_application_pods
 from ..access.reference import ApplicationReference
 from ..ending.evidence import Evidence
 from .write_queue import get_queue
@@ -37,7 +36,6 @@ Store: TypeAlias = Callable[[Build], Awaitable[None]]
 Hide: TypeAlias = Callable[[str], str]
 """Removes secrets from a text."""
 
-_CONCURRENT_READS = 5
 _LAST_READ_SECONDS = 1.0
 _LAST_WRITE_SECONDS = 5.0
 # More pods are packed on another thread, because a thousand take 0.2 s.
@@ -45,9 +43,6 @@ _FEW_PODS = 50
 # The least bytes of a packed pod.
 _PACKED_BYTES = 30
 _UNREAD = {"events": "a task that waits does not read Events"}
-_reads: WeakKeyDictionary[KubeClient, asyncio.Semaphore] = WeakKeyDictionary()
-# The end of a task does not wait behind the reads of thousands of tasks that run.
-_last_reads: WeakKeyDictionary[KubeClient, asyncio.Semaphore] = WeakKeyDictionary()
 
 
 async def discard(build: Build) -> None:
@@ -169,12 +164,10 @@ class RunRecorder:
         """
         if self._client is None:
             return
-        self._schedule.note_read(asyncio.get_running_loop().time())
-        reads = _last_reads if is_last else _reads
+        began = asyncio.get_running_loop().time()
+        self._schedule.note_read(began)
         try:
-            async with reads.setdefault(self._client, asyncio.Semaphore(_CONCURRENT_READS)):
-                began = asyncio.get_running_loop().time()
-                found = await list_application_pods(self._client, self._reference)
+            found = await list_application_pods(self._client, self._reference, is_background=not is_last)
             if is_last or began >= self._listed:  # otherwise, another part has listed the pods meanwhile
                 await self.observe(found)
         except Exception as error:  # the record must not fail the task

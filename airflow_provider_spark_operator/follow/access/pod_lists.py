@@ -1,0 +1,120 @@
+"""Lists of pods that many applications share: a triggerer follows thousands of them.
+
+An API server reads all pods of a namespace for each list with labels. One list per application would therefore cost it
+the square of their number.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import islice
+from math import inf
+from typing import TypeAlias
+from weakref import WeakKeyDictionary
+
+from ...core.dialects.dialect import dialect_of
+from ...core.kubernetes.json_object import JsonObject
+from ...kube.client import KubeClient
+from ...kube.resources import PODS
+from .reference import ApplicationReference
+
+_MAX_NAMES = 50
+"""The most names in one selector, which is part of the address of the request."""
+_MAX_PODS = 500
+"""About how many pods one list reads, as many as a page has."""
+_MAX_LABEL = 63
+"""The longest value of a label. A longer one is an error of the whole request."""
+_PAUSE = 0.25
+"""The shortest time from one list in the background to the next one, in seconds."""
+
+_Key: TypeAlias = tuple[str, str, bool]
+_lists: WeakKeyDictionary[KubeClient, dict[_Key, "PodLists"]] = WeakKeyDictionary()
+
+
+async def list_application_pods(
+    client: KubeClient, reference: ApplicationReference, *, is_background: bool = False
+) -> list[JsonObject]:
+    """List the driver and executor pods of an application, of all its attempts.
+
+    Args:
+        client: The client of the cluster.
+        reference: The application.
+        is_background: Whether nobody waits for them, so that the lists of many applications can be joined.
+
+    Raises:
+        KubeError: The pods could not be listed.
+    """
+    label = dialect_of(reference.resource.api_version).application_label
+    known, key = _lists.setdefault(client, {}), (reference.namespace, label, is_background)
+    if key not in known:
+        known[key] = PodLists(client, reference.namespace, label, _PAUSE if is_background else 0.0)
+    return await known[key].read(reference.name)
+
+
+@dataclass
+class _Question:
+    """A name whose pods somebody waits for."""
+
+    pods: list[JsonObject] | None = None
+    error: Exception | None = None
+
+    @property
+    def is_open(self) -> bool:
+        return self.pods is None and self.error is None
+
+
+class PodLists:
+    """Lists pods by the value of one label. One request answers all names that were asked for during the one before.
+
+    Args:
+        client: The client of the cluster.
+        namespace: The namespace of the pods.
+        label: The label that has the name of the application.
+        pause: The shortest time between two lists, in seconds.
+    """
+
+    def __init__(self, client: KubeClient, namespace: str, label: str, pause: float = 0.0) -> None:
+        self._client = client
+        self._namespace = namespace
+        self._label = label
+        self._reading = asyncio.Lock()
+        self._questions: dict[str, _Question] = {}
+        self._pods_each = 1.0
+        self._pause = pause
+        self._next = -inf
+
+    async def read(self, name: str) -> list[JsonObject]:
+        """List the pods of an application. The request begins after this call.
+
+        Raises:
+            KubeError: The pods could not be listed.
+        """
+        question = self._questions.setdefault(name, _Question())
+        async with self._reading:
+            if question.is_open:
+                await asyncio.sleep(max(0.0, self._next - asyncio.get_running_loop().time()))
+                await self._answer({name: question})
+        if question.error is not None:
+            raise question.error
+        return question.pods or []
+
+    async def _answer(self, first: dict[str, _Question]) -> None:
+        [name] = first
+        self._questions.pop(name, None)
+        self._next = asyncio.get_running_loop().time() + self._pause
+        most = min(_MAX_NAMES, max(1, int(_MAX_PODS / self._pods_each))) if len(name) <= _MAX_LABEL else 1
+        others = islice((other for other in self._questions if len(other) <= _MAX_LABEL), most - 1)
+        asked = first | {other: self._questions.pop(other) for other in [*others]}
+        try:
+            pods = await self._request([*asked])
+        except Exception as error:
+            for question in asked.values():
+                question.error = error
+            return
+        self._pods_each = max(1.0, len(pods) / len(asked))
+        for each, question in asked.items():
+            question.pods = [pod for pod in pods if pod["metadata"]["labels"][self._label] == each]
+
+    async def _request(self, names: Sequence[str]) -> list[JsonObject]:
+        selector = f"{self._label}={names[0]}" if len(names) == 1 else f"{self._label} in ({','.join(names)})"
+        return (await self._client.list(PODS, self._namespace, label_selector=selector)).items
