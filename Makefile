@@ -135,12 +135,19 @@ charts: $(stamp) ## Test the chart (HELM) on an API server (KUBEBUILDER_ASSETS) 
 	exec $(bin)/python $(select) charts
 
 # The tests of `make charts` send each object to a real API server of one version, which checks it more strictly.
-kubeconform: ## Compare the objects of the chart with the schemas of three versions of Kubernetes (HELM; needs Go)
+# OPENAPI can name the description of another API server: `kubectl get --raw /openapi/v2 >FILE`, then file:///.../FILE.
+CHART_KUBERNETES ?= 1.35.0 1.36.0 1.37.0
+OPENAPI ?= https://raw.githubusercontent.com/kubernetes/kubernetes/v$$version/api/openapi-spec/swagger.json
+kubeconform: ## Compare the objects of the chart with three versions of Kubernetes (HELM, OPENAPI; needs Go)
 	@$(call needs,[ -x "$${HELM:-}" ],set HELM to the program helm) \
-	for version in 1.35.0 1.36.0 1.37.0; do \
+	for version in $(CHART_KUBERNETES); do \
+	  schemas=.kubeconform/$$version; \
+	  $(download) --create-dirs --output $$schemas.json "$(OPENAPI)"; \
+	  $(PYTHON) charts/write_schemas.py $$schemas <$$schemas.json; \
 	  "$$HELM" template spark-operator charts/spark-operator --kube-version $$version --set image.repository=spark \
 	    --set webhook.enabled=true,kueue.enabled=true,networkPolicy.enabled=true,metrics.dashboard.enabled=true | \
-	  go run github.com/yannh/kubeconform/cmd/kubeconform@v0.7.0 -strict -summary -kubernetes-version $$version; \
+	  go run github.com/yannh/kubeconform/cmd/kubeconform@v0.7.0 -strict -summary \
+	    -schema-location "$$schemas/{{.ResourceKind}}{{.KindSuffix}}.json"; \
 	done
 
 kueue: $(stamp) ## Queue applications with a real Kueue (KUEUE_KUBECONFIG: a cluster without nodes on which Kueue runs)
@@ -306,4 +313,4 @@ format: $(stamp) ## Format the code and apply the safe fixes
 
 clean: ## Remove the files that targets created, including .venv
 	@rm -rf .venv .venv-airflow .demo .prose .import_linter_cache dist sbom .sbom-venv .site .site-venv .tools-venv \
-	  .pytest_cache .mypy_cache .ruff_cache .hypothesis .envtest
+	  .pytest_cache .mypy_cache .ruff_cache .hypothesis .envtest .kubeconform

@@ -115,6 +115,9 @@ class Metrics:
         self._request_seconds_of = cache(self._request_seconds.labels)
         self._settings = self._create_counter("settings_changes", "Changes of the settings file, by result.", "result")
         self._attempts = self._create_counter("attempts", "Completed attempts of applications, by outcome.", "outcome")
+        # Prometheus does not see an increase if a counter appears with its first event.
+        for outcome in (*STOPPING, CANCELLED, SUSPENDED):
+            self._attempts.labels(str(outcome))
         self._restarts = self._create_counter(
             "restarts", "Restarts by the restart policy, without attempts after a suspension."
         )
@@ -125,7 +128,8 @@ class Metrics:
         )
 
     def watch_queue(self, kind: str, queue: WorkQueue[ObjectKey]) -> None:
-        """Measure the queue of a kind whenever the metrics are collected."""
+        """Measure the queue of a kind whenever the metrics are collected, and show that the kind has no defect yet."""
+        self._errors.labels(kind, DEFECT)
         self._queue_depth.labels(kind).set_function(lambda: len(queue))
         self._queue_age.labels(kind).set_function(lambda: queue.oldest_age)
 
