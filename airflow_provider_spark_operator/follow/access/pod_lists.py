@@ -39,7 +39,7 @@ async def list_application_pods(
     Args:
         client: The client of the cluster.
         reference: The application.
-        is_background: Whether nobody waits for them, so that the lists of many applications can be joined.
+        is_background: Whether no user waits for them, so that the lists of many applications can be joined.
 
     Raises:
         KubeError: The pods could not be listed.
@@ -53,7 +53,7 @@ async def list_application_pods(
 
 @dataclass
 class _Question:
-    """A name whose pods somebody waits for."""
+    """A name whose pods a caller waits for."""
 
     pods: list[JsonObject] | None = None
     error: Exception | None = None
