@@ -53,9 +53,9 @@ function build(record, links, one) {
   return [
     ...buildHead(record, layout), buildVerdict(record), buildLinks(links, one), buildLanes(layout),
     section("Events", buildMarks(layout)), section("Waits", buildWaits(record, layout)),
-    section(`Totals${time}`, buildTotals(record)),
-    section("Advice", listTexts(record.advice, formatText)),
-    section("What Spark did", listTexts(record.spark?.facts, ({ name, text }) => make("li", {}, `${name}: ${text}`))),
+    section(`Totals${time}`, buildTotals(record)), section("Advice", listTexts(record.advice, formatText)),
+    section("What Spark did", listTexts(record.spark?.facts, ({ name, text }) => make("li", {}, `${name}: ${text}`)) ||
+      make("p", {}, "Not measured. Tasks with spark_metrics=True measure it.")),
     section("Reported by the job", listTexts(listReport(record.report ?? {}), formatText)),
     section("Earlier tries", listTexts(record.earlierTries, ({ tryNumber, begin, end, verdict = {} }) =>
       make("li", {}, `Try ${tryNumber}: ${verdict.sentence ?? verdict.outcome ?? "unknown"} `,
