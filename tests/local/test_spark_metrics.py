@@ -89,6 +89,10 @@ async def test_spark_ui_shows_the_work_of_a_real_application(
         await wait_for_end(WatchHub(client), reference, Narration(sink, sampler=sampler))
     metrics = noted[-1][0]
     assert metrics is not None, noted
+    works = [figures.work for figures, _ in noted if figures]
+    assert any(work.running_millis > 0 and work.idle_share is not None for work in works), works
+    busy = [work.task_millis + work.running_millis for work in works if not work.unknown_tasks]
+    assert busy == sorted(busy), "the time of a task that ends is at least the one that it had while it ran"
     built = build_metrics(metrics)
     assert built["stages"] == {"done": STAGES, "total": STAGES, "failed": 0}
     assert built["tasks"] == {"done": TASKS, "total": TASKS, "failed": 1}

@@ -33,12 +33,23 @@ _TITLES: Final = {
     "driverGibHours": "DRIVER GIB-H",
     "executorCoreHours": "EXEC CORE-H",
     "executorGibHours": "EXEC GIB-H",
+    "idleCoreHours": "IDLE CORE-H",
     "cost": "COST",
     SPOT_COST: "SPOT",
 }
 # The columns that a narrow terminal leaves out, the first one first.
 _DROPPED: Final = (
-    *("driverGibHours", "executorGibHours", "waitingSeconds", SPOT_COST, "task", "team", "dag", "driverCoreHours"),
+    *(
+        "idleCoreHours",
+        "driverGibHours",
+        "executorGibHours",
+        "waitingSeconds",
+        SPOT_COST,
+        "task",
+        "team",
+        "dag",
+        "driverCoreHours",
+    ),
     "seconds",
     "namespace",
 )

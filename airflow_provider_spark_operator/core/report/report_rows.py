@@ -17,10 +17,12 @@ _PLACES: Final = {ROLE_DRIVER: 2, ROLE_EXECUTOR: 4}  # of the amounts of a role 
 _AMOUNTS: Final = ("coreHours", "gibHours")
 SPOT_COST: Final = "spotCost"
 """The member of a row with the part of the cost that is for spot nodes. It is as incomplete as the cost."""
+_IDLE: Final = "idleCoreHours"
 NUMBERS: Final = (
     "seconds",
     "waitingSeconds",
     *(f"{role}{amount[0].upper()}{amount[1:]}" for role in _PLACES for amount in _AMOUNTS),
+    _IDLE,
     "cost",
     SPOT_COST,
 )
@@ -33,6 +35,7 @@ _AFFECTED: Final[Mapping[str, tuple[str, ...]]] = {
     "pods": NUMBERS[2:],
     "executors": NUMBERS[4:],
     **{f"totals.requested.{role}": (*NUMBERS[at : at + 2], "cost") for role, at in _PLACES.items()},
+    f"totals.requested.{ROLE_EXECUTOR}": NUMBERS[4:],
     **{f"totals.cost.{role}": ("cost",) for role in _PLACES},
 }
 GROUPS: Final = {"dag": ("dag",), "task": ("dag", "task"), "team": ("team",)}
@@ -55,7 +58,15 @@ def build_row(record: Mapping[str, object]) -> JsonObject:
     requested, cost = pods.get_object(totals.get("requested")), pods.get_object(totals.get("cost"))
     usages = [pods.get_object(requested.get(role)) for role in _PLACES]
     amounts = [usage.get(amount) for usage in usages for amount in _AMOUNTS]
-    numbers = [totals.get("seconds"), totals.get("waitingSeconds"), *amounts, *map(cost.get, ("amount", "spot"))]
+    idle = _count_idle(pods.get_object(record.get("spark")), usages[-1])
+    numbers = [
+        totals.get("seconds"),
+        totals.get("waitingSeconds"),
+        *amounts,
+        idle,
+        cost.get("amount"),
+        cost.get("spot"),
+    ]
     texts = {
         "namespace": application.get("namespace"),
         "application": application.get("name"),
@@ -75,6 +86,12 @@ def build_row(record: Mapping[str, object]) -> JsonObject:
         "incomplete": _order({name for gap in missing for name in _AFFECTED.get(gap["what"], ())}),
         "missing": missing,
     }
+
+
+def _count_idle(spark: Mapping[str, object], usage: Mapping[str, object]) -> float | None:
+    """Return the core-hours of the executors in which no task ran, as far as Spark was measured."""
+    share, hours = pods.get_number(spark.get("idleShare")), pods.get_number(usage.get("coreHours"))
+    return None if share is None or hours is None else round(min(share, 1) * hours, 6)
 
 
 def _is_running(record: Mapping[str, object]) -> bool:

@@ -66,7 +66,7 @@ def measure_run(record: KubernetesObject) -> JsonObject | None:
         "end": get_text(record.get("end")),
         "executors": _read_number(totals.get("executorsAtOnce")),
         "taskSeconds": _read_number(spark.get("taskSeconds")),
-        # The Spark UI does not show the time of tasks that had not ended at the last sample.
+        # The last sample of the Spark UI lacks the end of the run.
         "executorSeconds": _read_number(spark.get("executorSeconds")) if spark.get("source") == Source.EVENT_LOG else 0,
         "spilledBytes": _read_number(spark.get("spilledBytes")),
         "outOfMemory": out_of_memory,

@@ -54,7 +54,8 @@ class Work:
         gc_millis: The part of the time of the tasks in which the JVM collected garbage.
         shuffle_read: Bytes of shuffle data that were read.
         shuffle_written: Bytes of shuffle data that were written.
-        active_tasks: The number of tasks that have not ended, whose time is not known.
+        running_millis: The time of the tasks that have not ended, so far.
+        unknown_tasks: The number of tasks that have not ended and whose time is not known.
     """
 
     task_millis: int = 0
@@ -62,7 +63,15 @@ class Work:
     gc_millis: int = 0
     shuffle_read: int = 0
     shuffle_written: int = 0
-    active_tasks: int = 0
+    running_millis: int = 0
+    unknown_tasks: int = 0
+
+    @property
+    def idle_share(self) -> float | None:
+        """The part of the time of the executors in which no task ran. None if it is not known exactly."""
+        if not self.slot_millis or self.unknown_tasks:
+            return None
+        return 1 - min(1, (self.task_millis + self.running_millis) / self.slot_millis)
 
 
 @dataclass(frozen=True)
@@ -175,6 +184,7 @@ def build_metrics(metrics: SparkMetrics) -> JsonObject:
                     for role in (ROLE_DRIVER, ROLE_EXECUTOR)
                     if (memory := _build_memory(metrics.peaks.get(role, Peak()), metrics.heaps.get(role, 0)))
                 },
+                "idleShare": None if work.idle_share is None else round(work.idle_share, 4),
                 "settings": list(metrics.settings),
                 "facts": [
                     {"name": name, "text": text}
@@ -235,10 +245,11 @@ def describe_metrics(metrics: SparkMetrics) -> str:
 def _list_facts(metrics: SparkMetrics) -> Iterator[tuple[str, str]]:
     """Yield the figures with their names."""
     work, skew = metrics.work, metrics.skew
-    if work.active_tasks:
-        yield "executors busy", "not measured, because tasks had not ended"
-    elif work.slot_millis:
-        yield "executors busy", f"{_format_share(work.task_millis, work.slot_millis)} of the time"
+    if work.slot_millis:
+        least = "at least " if work.unknown_tasks else ""
+        share = _format_share(work.task_millis + work.running_millis, work.slot_millis)
+        until = "" if metrics.source is Source.EVENT_LOG else f" until {metrics.time:%H:%M:%S} UTC"
+        yield "executors busy", f"{least}{share} of the time{until}"
     if work.task_millis:
         yield "garbage collection", f"{_format_share(work.gc_millis, work.task_millis)} of the time of tasks"
     yield "shuffle", f"{format_bytes(work.shuffle_read)} read, {format_bytes(work.shuffle_written)} written"

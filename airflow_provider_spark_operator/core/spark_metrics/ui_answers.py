@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
@@ -47,6 +47,9 @@ def read_executors(answer: object, now: datetime) -> tuple[Work, dict[str, Peak]
     Args:
         answer: The list, with executors that ended.
         now: The time of the answer.
+
+    Returns:
+        The work, in which the time of tasks that have not ended is unknown, see `add_running_tasks`; and the memory.
     """
     work, peaks = Work(), dict[str, Peak]()
     for one in list_objects(answer):
@@ -60,9 +63,23 @@ def read_executors(answer: object, now: datetime) -> tuple[Work, dict[str, Peak]
                 work.gc_millis + read_number(one.get("totalGCTime")),
                 work.shuffle_read + read_number(one.get("totalShuffleRead")),
                 work.shuffle_written + read_number(one.get("totalShuffleWrite")),
-                work.active_tasks + read_number(one.get("activeTasks")),
+                unknown_tasks=work.unknown_tasks + read_number(one.get("activeTasks")),
             )
     return work, peaks
+
+
+def add_running_tasks(work: Work, answer: object, now: datetime) -> Work:
+    """Return the work with the time of the tasks that have not ended, as far as the list of active stages shows them.
+
+    Args:
+        work: The work.
+        answer: The list, with the running tasks of each stage. Spark shows them from 3.2 on.
+        now: The time of the list of executors. Tasks that ended in between have no time.
+    """
+    tasks = [task for stage in list_objects(answer) for task in get_object(stage.get("tasks")).values()]
+    begins = [begin for task in tasks if (begin := _read_spark_time(get_object(task).get("launchTime")))]
+    millis = sum(max(0, int((now - begin).total_seconds() * 1000)) for begin in begins)
+    return replace(work, running_millis=millis, unknown_tasks=max(0, work.unknown_tasks - len(begins)))
 
 
 def read_peak(metrics: Mapping[str, object]) -> Peak:

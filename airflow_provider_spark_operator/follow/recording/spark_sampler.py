@@ -5,6 +5,7 @@ import logging
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from datetime import datetime
 from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
 
@@ -16,7 +17,15 @@ from ...core.kubernetes.names import ROLE_DRIVER, ROLE_EXECUTOR
 from ...core.kubernetes.pods import get_text, list_objects
 from ...core.log.driver_log import clean_sentence
 from ...core.spark_metrics import ui_answers
-from ...core.spark_metrics.metrics import Skew, Source, SparkMetrics, describe_metrics, describe_progress, find_settings
+from ...core.spark_metrics.metrics import (
+    Skew,
+    Source,
+    SparkMetrics,
+    Work,
+    describe_metrics,
+    describe_progress,
+    find_settings,
+)
 from ...core.spark_metrics.sampling import FIRST_SECONDS, MAX_FAILURES, SAMPLE_SECONDS, find_line_pause
 from ...kube.bounded_json import read_json, weigh
 from ...kube.call import Call
@@ -209,11 +218,20 @@ class SparkInterface:
         stages, tasks = await _compute(ui_answers.read_jobs, await self._get("jobs"))
         now = self._client.get_time()
         work, peaks = await _compute(ui_answers.read_executors, await self._get("allexecutors"), now)
+        if work.unknown_tasks:
+            work = await self._add_running_tasks(work, now)
         if latest is not None and latest.stages == stages:
             return replace(latest, time=now, tasks=tasks, work=work, peaks=peaks)
         spilled, completed = await _compute(ui_answers.read_stages, await self._get("stages"))
         skew = await self._find_skew(completed, latest.skew if latest else None)
         return SparkMetrics(Source.UI, now, stages, tasks, work, spilled, skew, peaks, self._heaps, self._settings)
+
+    async def _add_running_tasks(self, work: Work, now: datetime) -> Work:
+        try:
+            active = await self._get("stages", status="active", details="true", taskStatus="running")
+        except AnswerTooLarge:  # more than about 1,500 tasks
+            return work
+        return await asyncio.to_thread(ui_answers.add_running_tasks, work, active, now)
 
     async def _find_skew(self, completed: list[ui_answers.StageEntry], worst: Skew | None) -> Skew | None:
         for stage in ui_answers.choose_stages(completed, self._read, worst, _STAGES_PER_SAMPLE):

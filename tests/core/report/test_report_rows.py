@@ -34,6 +34,12 @@ def test_row_has_the_totals_of_the_record() -> None:
     assert (row["application"], row["outcome"]) == (record["application"]["name"], "Succeeded")
 
 
+@pytest.mark.parametrize(("share", "hours"), [(0.25, 0.5), (7, 2), (None, None)])
+def test_idle_core_hours_are_a_part_of_those_of_the_executors(share: float | None, hours: float | None) -> None:
+    record = build_record(requested={"executor": {"coreHours": 2}}) | {"spark": {"idleShare": share}}
+    assert build_row(record)["idleCoreHours"] == hours
+
+
 @pytest.mark.parametrize("record", [{}, {"application": 1, "totals": [], "verdict": None, "missing": [1]}])
 def test_row_of_a_malformed_record_is_unknown(record: dict[str, Any]) -> None:
     row = build_row(record)
@@ -60,7 +66,7 @@ def test_sums_contain_what_is_known_and_count_the_rest() -> None:
 @pytest.mark.parametrize(
     ("what", "incomplete"),
     [
-        ("executors", ["executorCoreHours", "executorGibHours", "cost"]),
+        ("executors", ["executorCoreHours", "executorGibHours", "idleCoreHours", "cost"]),
         ("totals.requested.driver", ["driverCoreHours", "driverGibHours", "cost"]),
         ("totals.cost.executor", ["cost"]),
         ("end", list(NUMBERS[:-1])),

@@ -49,7 +49,7 @@ def test_record_has_the_figures() -> None:
     built = build_metrics(METRICS)
     facts = {each["name"]: each["text"] for each in built.pop("facts")}
     assert facts["progress"] == "stages 11/12, tasks 40/50 (1 failed)"
-    assert facts["executors busy"] == "25 % of the time"
+    assert facts["executors busy"] == "25 % of the time until 16:03:30 UTC"
     assert built == {
         "source": "ui",
         "time": "2026-11-27T16:03:30Z",
@@ -57,6 +57,7 @@ def test_record_has_the_figures() -> None:
         "tasks": {"done": 40, "total": 50, "failed": 1},
         "taskSeconds": 10.5,
         "executorSeconds": 42.0,
+        "idleShare": 0.75,
         "gcSeconds": 0.21,
         "shuffleReadBytes": 3 * 2**30,
         "shuffleWriteBytes": 2**20,
@@ -75,11 +76,22 @@ def test_record_has_the_figures() -> None:
     }
 
 
-def test_share_of_the_time_is_not_measured_while_tasks_run() -> None:
-    metrics = replace(METRICS, work=Work(0, 28_800_000, active_tasks=8))
-    text = "not measured, because tasks had not ended"
+@pytest.mark.parametrize(
+    ("source", "work", "text", "idle"),
+    [
+        (Source.UI, Work(1000, 8000, running_millis=3000), "50 % of the time until 16:03:30 UTC", 0.5),
+        (Source.UI, Work(1000, 8000, unknown_tasks=1), "at least 12 % of the time until 16:03:30 UTC", None),
+        (Source.EVENT_LOG, Work(9000, 8000), "100 % of the time", 0),
+    ],
+)
+def test_share_of_the_time_says_until_when_it_was_measured(
+    source: Source, work: Work, text: str, idle: float | None
+) -> None:
+    metrics = replace(METRICS, source=source, work=work)
+    built = build_metrics(metrics)
 
-    assert {"name": "executors busy", "text": text} in build_metrics(metrics)["facts"]
+    assert {"name": "executors busy", "text": text} in built["facts"]
+    assert built.get("idleShare") == idle
     assert f"; executors busy: {text}; " in describe_metrics(metrics)
 
 
@@ -130,10 +142,11 @@ def test_largest_figures_fit_with_100_executors() -> None:
 def test_log_shows_the_progress_and_the_figures() -> None:
     assert describe_progress(METRICS) == "stages 11/12, tasks 40/50 (1 failed)"
     assert describe_metrics(METRICS) == (
-        "stages 11/12, tasks 40/50 (1 failed); executors busy: 25 % of the time; garbage collection: 2 % of the time "
-        "of tasks; shuffle: 3.0 GiB read, 1.0 MiB written; spilled to disks: 512 B; most skewed stage: 0 (collect at "
-        "job.py:8), longest task 6.3 s, median 0.3 s; largest heap of the driver: 1.0 MiB of 512.0 MiB; "
-        "largest heap of an executor: 256.0 MiB of 1.0 GiB; largest memory of an executor: 512.0 MiB"
+        "stages 11/12, tasks 40/50 (1 failed); executors busy: 25 % of the time until 16:03:30 UTC; garbage "
+        "collection: 2 % of the time of tasks; shuffle: 3.0 GiB read, 1.0 MiB written; spilled to disks: 512 B; most "
+        "skewed stage: 0 (collect at job.py:8), longest task 6.3 s, median 0.3 s; largest heap of the driver: "
+        "1.0 MiB of 512.0 MiB; largest heap of an executor: 256.0 MiB of 1.0 GiB; largest memory of an executor: "
+        "512.0 MiB"
     )
 
 

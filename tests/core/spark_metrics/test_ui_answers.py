@@ -1,5 +1,6 @@
 """The answers of the Spark UI, also those that Spark never gives."""
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -8,6 +9,7 @@ import pytest
 from airflow_provider_spark_operator.core.spark_metrics.metrics import Counts, Peak, Skew, Work
 from airflow_provider_spark_operator.core.spark_metrics.ui_answers import (
     StageEntry,
+    add_running_tasks,
     choose_stages,
     find_worst,
     read_executors,
@@ -82,8 +84,18 @@ def test_executors_show_work_and_memory_by_role() -> None:
     assert peaks == {"executor": Peak(100, 50, 230, 30), "driver": Peak(60, 0, 0)}
 
 
-def test_tasks_that_have_not_ended_are_counted() -> None:
-    assert read_executors([EXECUTOR | {"activeTasks": 2}] * 2, NOW)[0].active_tasks == 4
+def test_tasks_that_have_not_ended_count_until_the_answer() -> None:
+    work = read_executors([EXECUTOR | {"activeTasks": 2}] * 2, NOW)[0]
+    begins = {"7": "2026-11-27T16:03:20.000GMT", "8": "2026-11-27T16:03:29.500GMT", "9": "2026-11-27T16:03:31.000GMT"}
+    stage = {"tasks": {name: {"launchTime": begin} for name, begin in begins.items()}}
+
+    assert work.unknown_tasks == 4
+    assert work.idle_share is None
+    known = add_running_tasks(work, [stage, {"tasks": {"1": {}}}, {}], NOW)
+    assert known == replace(work, running_millis=10_500, unknown_tasks=1)
+    complete = add_running_tasks(work, [stage, stage], NOW)
+    assert complete.unknown_tasks == 0
+    assert complete.idle_share == 1 - (20_000 + 21_000) / 118_000
 
 
 def test_executor_without_a_time_has_no_slots() -> None:
@@ -100,6 +112,8 @@ def test_stages_show_spilled_bytes_and_completed_ones() -> None:
 def test_garbage_is_no_work(answer: object) -> None:
     assert read_jobs(answer) == (Counts(), Counts())
     assert read_executors(answer, NOW)[0] == Work()
+    assert add_running_tasks(Work(), answer, NOW) == Work()
+    assert add_running_tasks(Work(), [{"tasks": answer}], NOW) == Work()
     assert read_stages(answer) == (0, [])
     assert read_skew(answer, StageEntry(0, 0, "", 2, 1)) is None
 

@@ -17,7 +17,7 @@ import pytest
 
 from airflow_provider_spark_operator.core.dialects.dialect import read_progress
 from airflow_provider_spark_operator.core.spark_metrics import ui_answers
-from airflow_provider_spark_operator.core.spark_metrics.metrics import Counts, SparkMetrics
+from airflow_provider_spark_operator.core.spark_metrics.metrics import Counts, SparkMetrics, Work
 from airflow_provider_spark_operator.follow.access.reference import ApplicationReference
 from airflow_provider_spark_operator.follow.recording.spark_sampler import SparkInterface, SparkSampler, UiProblem
 from airflow_provider_spark_operator.kube.call import Call
@@ -37,6 +37,8 @@ STAGE = {
     "completionTime": "2026-11-27T16:03:02.500GMT",
 }
 
+ACTIVE = {"status": "active", "details": "true", "taskStatus": "running"}
+
 
 class Client:
     """A client whose driver serves the answers, by the last part of the path."""
@@ -49,6 +51,7 @@ class Client:
             "stages": [STAGE],
             "taskSummary": {"executorRunTime": [100, 900]},
         }
+        self.active: Any = []
         self.refusal: Exception | None = None
         self.calls: list[tuple[float, Call]] = []
         self.listed = 0
@@ -65,7 +68,7 @@ class Client:
         self.calls.append((asyncio.get_running_loop().time(), call))
         if self.refusal is not None:
             raise self.refusal
-        answer = self.answers[call.path.rpartition("/")[2]]
+        answer = self.active if call.parameters == ACTIVE else self.answers[call.path.rpartition("/")[2]]
         content = answer if isinstance(answer, bytes) else json.dumps(answer).encode()
 
         async def read() -> AsyncIterator[bytes]:
@@ -111,6 +114,23 @@ async def test_figures_are_read_every_30_seconds_and_stages_only_after_a_change(
     assert (metrics.tasks, metrics.heaps) == (Counts(1, 4), {"driver": 1024, "executor": 1024})
     assert metrics.skew is not None
     assert metrics.skew.excess == 800
+    await task.sampler.close()
+
+
+@pytest.mark.parametrize(
+    ("answer", "unknown"),
+    [([{"tasks": {"1": {"launchTime": "2025-12-31T23:59:58.000GMT"}}}], 0), (b"x" * 5_000_000, 1)],
+)
+async def test_running_tasks_are_read_and_too_many_are_not(answer: object, unknown: int) -> None:
+    client = Client()
+    client.answers["allexecutors"] = [{"maxTasks": 1, "addTime": "2025-12-31T23:59:50.000GMT", "activeTasks": 1}]
+    client.active = answer
+    task = await run(client, 20)
+
+    metrics = task.noted[-1][0]
+    assert metrics is not None, task.noted
+    assert metrics.work == Work(0, 10_000, running_millis=2000 * (1 - unknown), unknown_tasks=unknown)
+    assert [call.parameters for _, call in client.calls if call.parameters] == [ACTIVE, {"quantiles": "0.5,1.0"}]
     await task.sampler.close()
 
 
