@@ -292,9 +292,11 @@ check-dist: dist | $(tools)/zizmor ## Build and check the distributions, and lis
 	@$(call list_packages,local-kubernetes,packages/local-kubernetes,local-kubernetes)
 
 version = $(shell sed -n 's/^__version__ = "\(.*\)"/\1/p' airflow_provider_spark_operator/__init__.py)
-check-tag: ## Check that TAG, the tag of a release, names the version of this commit
+check-tag: ## Check that TAG, the tag of a release, names the version of this commit, and that its changelog is complete
 	@[ "$${TAG:-}" = "v$(version)" ] || \
 	{ echo "make $@: could not release the tag '$${TAG:-}': this commit needs v$(version). Set TAG" >&2; exit 1; }
+	@[ -z "$(wildcard changelog.d/*.*.md)" ] || \
+	{ echo "make $@: could not release v$(version): changelog.d has fragments. Run make changelog" >&2; exit 1; }
 
 # The section of the changelog, with the distributions and their lists of packages as files.
 release-page: check-tag ## Create the page of the release TAG on GitHub (needs gh, dist/ and sbom/)
