@@ -189,6 +189,8 @@ envtest: .envtest/kube-controller-manager ## Download a real API server to .envt
 # The images on the node of `make kind`.
 IMAGE ?= spark-operator/controller:ci
 SPARK_IMAGE ?= apache/spark:4.3.0
+# Without this image, the version of Kubernetes would follow that of kind.
+KIND_NODE ?= kindest/node:v1.36.4@sha256:099e049362a1526b2db71494e1947aae99bd16290d7c895f2b7ea312e3cbfaed
 # The release of Kueue on this node; without it, Kueue is not installed.
 KUEUE ?=
 kueue_manifests = https://github.com/kubernetes-sigs/kueue/releases/download/$(KUEUE)/manifests.yaml
@@ -205,7 +207,7 @@ image: ## Build the image of the controller, the same from each clone of a commi
 
 kind: image ## Create a cluster with a node, .kind/kubeconfig (KUEUE=v0.19.2 adds Kueue; needs Docker and kind)
 	@mkdir -p .kind
-	@kind create cluster --name spark-operator --kubeconfig .kind/kubeconfig --wait 180s
+	@kind create cluster --name spark-operator --image $(KIND_NODE) --kubeconfig .kind/kubeconfig --wait 180s
 	@docker pull --quiet $(SPARK_IMAGE)
 	@kind load docker-image --name spark-operator $(IMAGE) $(SPARK_IMAGE)
 	@[ -z "$(KUEUE)" ] || { $(kubectl) apply --server-side -f $(kueue_manifests); \
