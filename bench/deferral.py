@@ -3,8 +3,10 @@
 The first part measures the import time of a DAG file, compared with the Spark operator of Airflow's own provider. The
 second part runs 1, 100, 1,000 and 5,000 deferred tasks in one event loop, as a triggerer does. It measures connections
 and requests while nothing happens, and the delay from the write of a status until the task has its event. The largest
-number of tasks also runs with running drivers, without and with the record of the run, whose XComs are counted. The API
-is the embedded one, in its own process; a real API server answers faster and permits more connections.
+number of tasks also runs with running drivers: without the record of the run, with it, and with the driver's log too.
+The XComs of the record are counted. Then 1,000 applications end in the same second. The last part compares 100 tasks
+with the trigger of Airflow's own KubernetesPodOperator and SparkKubernetesOperator, with their default poll interval.
+The API is the embedded one, in its own process; a real API server answers faster and permits more connections.
 """
 
 import asyncio
@@ -20,6 +22,7 @@ import time
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import aclosing
 from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
 from enum import StrEnum
 from functools import partial
 from multiprocessing.connection import Connection
@@ -30,6 +33,8 @@ import aiohttp
 from airflow.sdk.execution_time import task_runner
 
 NUMBERS = (1, 100, 1000, 5000)
+SAME_SECOND = 1000
+COMPARED = 100
 # Longer than a client keeps idle connections, which is twice 15 s, and as long as the time between two lists of pods.
 IDLE_SECONDS = 60.0
 ENDING = 500
@@ -45,6 +50,21 @@ _OPERATORS = {
     "SparkApplicationHook": "airflow_provider_spark_operator.hooks.spark_application",
     "SparkKubernetesOperator (cncf-kubernetes)": "airflow.providers.cncf.kubernetes.operators.spark_kubernetes",
 }
+_COLUMNS = (
+    ("", "", "{:<8}"),
+    ("", "tasks", "{:>6}"),
+    ("follow", "after s", "{:>8.1f}"),
+    ("connec-", "tions", "{:>8}"),
+    ("requests", "/s idle", "{:>9.2f}"),
+    ("CPU %", "idle", "{:>6.1f}"),
+    ("CPU s per", "task, hour", "{:>11.2f}"),
+    ("memory", "KiB each", "{:>9.1f}"),
+    ("end", "p50 ms", "{:>8.0f}"),
+    ("end", "p99 ms", "{:>8.0f}"),
+    ("XComs", "at start", "{:>9}"),
+    ("XComs", "idle", "{:>6}"),
+    ("XComs", "in all", "{:>7}"),
+)
 _PROGRAM = """
 import time
 from airflow.sdk import DAG, BaseOperator, BaseSensorOperator
@@ -55,19 +75,30 @@ print(time.process_time() - begun)
 
 
 class Situation(StrEnum):
-    """The situation of all applications while nothing happens, and whether their runs are recorded."""
+    """The situation of all applications while nothing happens, and what follows them."""
 
     WAITING = "waiting"
     RUNNING = "running"
     RECORDED = "recorded"
+    LOGGED = "logged"  # recorded, with the driver's log
+    PEER = "peer"  # running, followed by Airflow's trigger for pods
+
+
+@dataclass(frozen=True)
+class Load:
+    """N deferred tasks, and how many of their applications end in how many seconds."""
+
+    tasks: int
+    situation: Situation
+    ending: int = ENDING
+    seconds: float = ENDING_SECONDS
 
 
 @dataclass(frozen=True)
 class Cost:
     """The cost of N deferred tasks."""
 
-    situation: Situation
-    tasks: int
+    load: Load
     seconds_to_follow: float
     connections: int
     idle_requests: float
@@ -79,13 +110,23 @@ class Cost:
     latencies: tuple[float, ...]
 
     def __str__(self) -> str:
-        middle = statistics.median(self.latencies) * 1000
-        high = sorted(self.latencies)[max(0, round(len(self.latencies) * 0.99) - 1)] * 1000
-        return (
-            f"{self.situation:<8} {self.tasks:>6} {self.seconds_to_follow:>10.1f} {self.connections:>12} "
-            f"{self.idle_requests:>12.2f} {self.idle_processor:>8.1f} {self.kibibytes_each:>10.1f} {middle:>9.0f} "
-            f"{high:>7.0f} {self.records_at_start:>8} {self.records_idle:>6} {self.records:>6}"
+        high = sorted(self.latencies)[max(0, round(len(self.latencies) * 0.99) - 1)]
+        values = (
+            self.load.situation,
+            self.load.tasks,
+            self.seconds_to_follow,
+            self.connections,
+            self.idle_requests,
+            100 * self.idle_processor,
+            3600 * self.idle_processor / self.load.tasks,
+            self.kibibytes_each,
+            1000 * statistics.median(self.latencies),
+            1000 * high,
+            self.records_at_start,
+            self.records_idle,
+            self.records,
         )
+        return " ".join(form.format(value) for (*_, form), value in zip(_COLUMNS, values, strict=True))
 
 
 def measure_import(module: str) -> float:
@@ -102,8 +143,8 @@ def measure_import(module: str) -> float:
     return min(float(run.stdout.split()[-1]) for run in runs)
 
 
-def serve(pipe: Connection, number: int, situation: Situation) -> None:
-    """Serve the API with `number` applications, and complete some of them on request.
+def serve(pipe: Connection, load: Load) -> None:
+    """Serve the API with the applications of a load, and complete some of them on request.
 
     This function runs in its own process. It reports when the end of each application was written.
     """
@@ -111,27 +152,30 @@ def serve(pipe: Connection, number: int, situation: Situation) -> None:
     from airflow_provider_spark_operator.testing.cluster import NAMESPACE, ScriptedCluster
 
     async def begin(application: Application) -> None:
-        if situation is Situation.WAITING:
+        if is_waiting:
             application.enter("Submitted", "DriverRequested")
         else:
             application.start(executors=1)
+        begun.append(application)
 
     def end(application: Application) -> None:
+        if not is_waiting:
+            application.end_driver(0)
         application.enter("Succeeded", "ResourceReleased", message=repr(time.time()))
 
+    is_waiting = load.situation is Situation.WAITING
+    begun: list[Application] = []
     cluster = ScriptedCluster()
     cluster.script = begin
     with cluster.serve():
-        for index in range(number):
+        for index in range(load.tasks):
             cluster.create(f"app-{index}")
-        cluster.wait_for_state("DriverRequested" if situation is Situation.WAITING else "RunningHealthy")
-        found = cluster.applications()
-        names = {item["metadata"]["name"]: item["metadata"]["uid"] for item in found}
+        cluster.wait_for_state("DriverRequested" if is_waiting else "RunningHealthy")
+        names = {each.name: (each.uid, each.driver) for each in begun}
         pipe.send((cluster.kubeconfig, NAMESPACE, names))
-        for document in found[: pipe.recv()]:
-            application = Application(cluster.resources, document)
+        for application in begun[: pipe.recv()]:
             cluster.do(partial(end, application))
-            time.sleep(ENDING_SECONDS / ENDING)
+            time.sleep(load.seconds / load.ending)
         pipe.recv()
 
 
@@ -161,28 +205,52 @@ class Supervisor:
         self.count += 1
 
 
-async def measure_number(pipe: Connection, number: int, situation: Situation) -> Cost:
-    """Defer a task for each application of the API behind `pipe`; measure them until the first ones end."""
+async def _follow(name: str, uid: str, load: Load, access: Any, namespace: str) -> None:
+    """Wait for the end of an application as its deferred task does."""
     from airflow_provider_spark_operator.follow.submission.stamp import TaskStamp
-    from airflow_provider_spark_operator.kube.connection import ClusterAccess
     from airflow_provider_spark_operator.triggers.spark_application import SparkApplicationTrigger
 
-    requests, supervisor, is_recorded = Requests(), Supervisor(), situation is Situation.RECORDED
+    is_logged = load.situation is Situation.LOGGED
+    is_recorded = is_logged or load.situation is Situation.RECORDED
+    stamp = asdict(TaskStamp("bench", name, "run", -1, 1, uid)) if is_recorded else None
+    trigger = SparkApplicationTrigger(namespace, name, uid, stamp=stamp, driver_log=is_logged, record=is_recorded)
+    event = await trigger.wait(access)
+    assert event.outcome == "Succeeded", event  # noqa: S101 - a bench whose tasks fail measures nothing
+
+
+async def _follow_pod(driver: str, kubeconfig: dict[str, Any], namespace: str) -> None:
+    """Wait for the end of a driver as a deferred task of Airflow's own operators does."""
+    from airflow.providers.cncf.kubernetes.triggers.pod import KubernetesPodTrigger
+
+    trigger = KubernetesPodTrigger(
+        driver, namespace, datetime.now(UTC), "spark-kubernetes-driver", config_dict=kubeconfig, in_cluster=False
+    )
+    event = await anext(aiter(trigger.run()))
+    assert event.payload["status"] == "success", event  # noqa: S101 - see above
+
+
+async def measure_load(pipe: Connection, load: Load) -> Cost:
+    """Defer a task for each application of the API behind `pipe`; measure them until the first ones end."""
+    from airflow_provider_spark_operator.kube.connection import ClusterAccess
+
+    requests, supervisor = Requests(), Supervisor()
+    is_recorded = load.situation in (Situation.RECORDED, Situation.LOGGED)
+    number, ending = load.tasks, min(load.tasks, load.ending)
     kubeconfig, namespace, found = await asyncio.to_thread(pipe.recv)
     access = ClusterAccess(kubeconfig_document=kubeconfig)
     port = int(kubeconfig["clusters"][0]["cluster"]["server"].rpartition(":")[2])
     before, begun, asked = _read_memory(), time.perf_counter(), requests.count
     ended: dict[str, float] = {}
 
-    async def task(name: str, uid: str) -> None:
-        stamp = asdict(TaskStamp("bench", name, "run", -1, 1, uid)) if is_recorded else None
-        trigger = SparkApplicationTrigger(namespace, name, uid, stamp=stamp, driver_log=False, record=is_recorded)
-        event = await trigger.wait(access)
-        assert event.outcome == "Succeeded", event  # noqa: S101 - a bench whose tasks fail measures nothing
+    async def task(name: str, uid: str, driver: str) -> None:
+        if load.situation is Situation.PEER:
+            await _follow_pod(driver, kubeconfig, namespace)
+        else:
+            await _follow(name, uid, load, access, namespace)
         ended[name] = time.time()
 
     written = _Written(access, namespace)
-    tasks = [asyncio.create_task(task(name, uid)) for name, uid in found.items()]
+    tasks = [asyncio.create_task(task(name, uid, driver)) for name, (uid, driver) in found.items()]
     async with aclosing(written.watch()) as watching:
         await anext(watching)
         if is_recorded:
@@ -195,9 +263,9 @@ async def measure_number(pipe: Connection, number: int, situation: Situation) ->
         recorded_later = supervisor.count - recorded
         idle, processor = (requests.count - asked) / IDLE_SECONDS, (time.process_time() - used) / IDLE_SECONDS
         connections = _count_connections(port) - 1  # one connection is the benchmark's own watch
-        pipe.send(min(number, ENDING))
+        pipe.send(ending)
         async for _ in watching:
-            if min(len(ended), len(written.times)) >= min(number, ENDING):
+            if min(len(ended), len(written.times)) >= ending:
                 break
     for one in tasks:
         one.cancel()
@@ -206,7 +274,7 @@ async def measure_number(pipe: Connection, number: int, situation: Situation) ->
     latencies = tuple(at - written.times[name] for name, at in ended.items())
     records = (recorded, recorded_later, supervisor.count)
     kibibytes = (memory - before) / number
-    return Cost(situation, number, following, connections, idle, 100 * processor, kibibytes, *records, latencies)
+    return Cost(load, following, connections, idle, processor, kibibytes, *records, latencies)
 
 
 class _Written:
@@ -264,14 +332,14 @@ def _count_connections(port: int) -> int:
     return sum(int(row[2].rpartition(":")[2], 16) == port and row[3] == "01" for row in rows)
 
 
-def measure(number: int, situation: Situation) -> Cost:
-    """Measure the cost of a number of tasks, in a process of its own: freed memory would be used again."""
+def measure(load: Load) -> Cost:
+    """Measure the cost of deferred tasks, in a process of its own: freed memory would be used again."""
     logging.getLogger("airflow_provider_spark_operator").setLevel(logging.WARNING)
     ours, theirs = multiprocessing.Pipe()
-    server = multiprocessing.get_context("spawn").Process(target=serve, args=(theirs, number, situation))
+    server = multiprocessing.get_context("spawn").Process(target=serve, args=(theirs, load))
     server.start()
     try:
-        cost = asyncio.run(measure_number(ours, number, situation))
+        cost = asyncio.run(measure_load(ours, load))
         server.join(30)
         return cost
     finally:
@@ -280,23 +348,23 @@ def measure(number: int, situation: Situation) -> Cost:
 
 def main() -> None:
     """Run the benchmark and print the results."""
+    os.environ["AIRFLOW__LOGGING__LOGGING_LEVEL"] = "WARNING"  # of the processes that measure
     numbers = [int(argument) for argument in sys.argv[1:]] or list(NUMBERS)
-    plan = [(number, Situation.WAITING) for number in numbers]
-    plan += [(max(numbers), situation) for situation in (Situation.RUNNING, Situation.RECORDED)]
+    plan = [Load(number, Situation.WAITING) for number in numbers]
+    plan += [Load(max(numbers), each) for each in (Situation.RUNNING, Situation.RECORDED, Situation.LOGGED)]
+    plan.append(Load(SAME_SECOND, Situation.LOGGED, SAME_SECOND, 1.0))
+    plan += [Load(COMPARED, each) for each in (Situation.LOGGED, Situation.PEER)]
     print(
         f"{os.cpu_count()} processors, Python {sys.version.split()[0]}\n\n"
         "import beside airflow.sdk, in ms of a processor"
     )
     for name, module in _OPERATORS.items():
         print(f"  {name:<45}{1000 * measure_import(module):>8.0f}")
-    print(
-        f"\n{'':<8} {'tasks':>6} {'following':>10} {'connections':>12} {'requests/s':>12} {'CPU':>8} {'memory':>10} "
-        f"{'p50':>9} {'p99':>7} {'XComs':>8} {'XComs':>6} {'XComs':>6}\n{'':<8} {'':>6} {'after s':>10} {'':>12} "
-        f"{'idle':>12} {'idle %':>8} {'KiB each':>10} {'ms':>9} {'ms':>7} {'at start':>8} {'idle':>6} {'in all':>6}"
-    )
+    for line in range(2):
+        print(" ".join(f"{column[line]:>{len(column[2].format(0))}}" for column in _COLUMNS))
     with ProcessPoolExecutor(1, multiprocessing.get_context("spawn"), max_tasks_per_child=1) as pool:
-        for number, situation in plan:
-            print(pool.submit(measure, number, situation).result(), flush=True)
+        for load in plan:
+            print(pool.submit(measure, load).result(), flush=True)
 
 
 if __name__ == "__main__":
