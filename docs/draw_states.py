@@ -163,7 +163,8 @@ Kubeflow's operator has [other states](../guides/kubeflow.md#understand-the-stat
   `Suspended`. `suspendReason` is `SpecSuspend`, or `KueueEviction` if Kueue took the quota of the
   application away.
 - **Retention.** `resourceRetainPolicy` keeps the driver pod of an ended application. The application is in the state
-  `TerminatedWithoutReleaseResources` until the retention time has expired.
+  `TerminatedWithoutReleaseResources` until the retention time has expired. A driver is deleted nevertheless if its
+  start, or that of its executors, timed out: it could run at the same time as a retry.
 - **Clusters.** A SparkCluster has fewer states. The
   [guide to clusters](../guides/spark-clusters.md#create-a-cluster-without-airflow) lists them.
 - **Time to live.** The operator in the cluster deletes the application when `ttlAfterStopMillis` have passed since its

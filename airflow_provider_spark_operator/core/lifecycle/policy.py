@@ -35,16 +35,18 @@ _RESTARTED: Final[Mapping[RestartCondition, frozenset[ApplicationState]]] = {
     RestartCondition.ON_INFRASTRUCTURE_FAILURE: INFRASTRUCTURE_FAILURE,
     RestartCondition.NEVER: frozenset(),
 }
-_RETAINED: Final[Mapping[ResourceRetainPolicy, frozenset[ApplicationState]]] = {
-    ResourceRetainPolicy.ALWAYS: STOPPING,
-    ResourceRetainPolicy.ON_FAILURE: FAILURE,
-    ResourceRetainPolicy.NEVER: frozenset(),
-}
 TIMED_OUT: Final[Mapping[ApplicationState, ApplicationState]] = {
     _State.DRIVER_REQUESTED: _State.DRIVER_START_TIMED_OUT,
     _State.DRIVER_STARTED: _State.DRIVER_READY_TIMED_OUT,
     _State.DRIVER_READY: _State.EXECUTORS_START_TIMED_OUT,
     _State.INITIALIZED_BELOW_THRESHOLD_EXECUTORS: _State.EXECUTORS_START_TIMED_OUT,
+}
+_MAY_RUN: Final = frozenset(TIMED_OUT.values())
+# A retained driver that has not ended could run the application while another attempt or application does.
+_RETAINED: Final[Mapping[ResourceRetainPolicy, frozenset[ApplicationState]]] = {
+    ResourceRetainPolicy.ALWAYS: STOPPING - _MAY_RUN,
+    ResourceRetainPolicy.ON_FAILURE: FAILURE - _MAY_RUN,
+    ResourceRetainPolicy.NEVER: frozenset(),
 }
 
 

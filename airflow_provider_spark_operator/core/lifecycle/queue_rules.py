@@ -94,15 +94,11 @@ def _await_executors(situation: Situation) -> Decision | None:
 
 
 def _find_stop(situation: Situation) -> datetime:
-    """Return when the release of the attempt began: at its stop, at the end of its retention, or at the deletion."""
+    """Return when the release of the attempt began: at its stop, or at the deletion."""
     stop = policy.find_last_stop(situation.status)
     stopped = situation.since if stop is None else stop.last_transition_time
     deleted = situation.application.deletion_timestamp
-    if deleted is not None:
-        return max(stopped, deleted)
-    retention = policy.get_retention(situation.tolerations)
-    is_retained = situation.state is _State.TERMINATED_WITHOUT_RELEASE_RESOURCES
-    return situation.since + retention if is_retained and retention is not None else stopped
+    return stopped if deleted is None else max(stopped, deleted)
 
 
 def _take(situation: Situation, step: QueueStep) -> Decision:

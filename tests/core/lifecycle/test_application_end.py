@@ -50,7 +50,8 @@ def test_stopped_application_follows_restart_and_retain_policies(
         in (S.DRIVER_START_TIMED_OUT, S.EXECUTORS_START_TIMED_OUT, S.SCHEDULING_FAILURE),
         "Never": False,
     }[word]
-    keeps = {"Always": True, "OnFailure": state is not S.SUCCEEDED, "Never": False}[retain]
+    has_ended = state not in (S.DRIVER_START_TIMED_OUT, S.DRIVER_READY_TIMED_OUT, S.EXECUTORS_START_TIMED_OUT)
+    keeps = has_ended and {"Always": True, "OnFailure": state is not S.SUCCEEDED, "Never": False}[retain]
     resource = build_application_in_state(
         state, restart={"restartPolicy": word}, tolerations={"resourceRetainPolicy": retain}
     )
@@ -88,6 +89,14 @@ def test_retained_driver_is_not_deleted() -> None:
     decision = decide_once(resource, Present(build_driver_pod("failed")))
     assert decision.actions == ()
     assert get_entered_state(decision) is S.TERMINATED_WITHOUT_RELEASE_RESOURCES
+
+
+@pytest.mark.parametrize("state", [S.DRIVER_START_TIMED_OUT, S.DRIVER_READY_TIMED_OUT, S.EXECUTORS_START_TIMED_OUT])
+def test_driver_that_could_still_run_is_not_retained(state: ApplicationState) -> None:
+    resource = build_application_in_state(state, tolerations={"resourceRetainPolicy": "Always"})
+    decision = decide_once(resource, Present(build_driver_pod("pending")))
+    assert get_entered_state(decision) is None
+    assert any(isinstance(action, DeleteDriver | DeleteAttemptResources) for action in decision.actions)
 
 
 @pytest.mark.parametrize(

@@ -297,7 +297,8 @@ def test_last_stop_belongs_to_current_attempt() -> None:
 @pytest.mark.parametrize("word", ["Always", "OnFailure", "Never"])
 @pytest.mark.parametrize("ended_in", sorted(STOPPING))
 def test_retain_policy_decides_which_drivers_are_retained(word: str, ended_in: ApplicationState) -> None:
-    expected = {"Always": True, "OnFailure": ended_in is not S.SUCCEEDED, "Never": False}[word]
+    has_ended = ended_in not in (S.DRIVER_START_TIMED_OUT, S.DRIVER_READY_TIMED_OUT, S.EXECUTORS_START_TIMED_OUT)
+    expected = has_ended and {"Always": True, "OnFailure": ended_in is not S.SUCCEEDED, "Never": False}[word]
     assert policy.retains_driver(ApplicationTolerations(resource_retain_policy=word), ended_in) is expected
 
 

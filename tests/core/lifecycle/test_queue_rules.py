@@ -117,49 +117,6 @@ def test_deletion_of_a_running_application_starts_the_grace_period_of_its_execut
     assert (simulated.document, queue.workload) == (None, None)
 
 
-def test_expiry_of_the_retention_starts_the_grace_period_of_the_executors() -> None:
-    tolerations = {
-        "instanceConfig": {"initExecutors": 3, "minExecutors": 3, "maxExecutors": 3},
-        "applicationTimeoutConfig": {"executorStartTimeoutMillis": 60_000},
-        "resourceRetainPolicy": "Always",
-        "resourceRetainDurationMillis": 3_600_000,
-    }
-    simulated, queue = start_application(tolerations=tolerations)
-    simulated.executors = build_executors(1)
-    simulated.run().advance(100)
-    assert (simulated.state, queue.holds_quota) == ("TerminatedWithoutReleaseResources", True)
-    simulated.stuck = True
-    # The driver is deleted when the retention ends, and the executor then needs a while.
-    simulated.advance(3600)
-    simulated.remove_driver().run()
-    assert (simulated.reasons[-1], queue.holds_quota) == (reasons.KUEUE_QUOTA_DUE, True)
-    simulated.advance(200)
-    assert queue.holds_quota
-    simulated.advance(101)
-    assert (simulated.state, queue.holds_quota) == ("ResourceReleased", False)
-
-
-def test_deletion_of_a_retained_application_starts_the_grace_period_of_the_executors() -> None:
-    simulated, queue = start_application(
-        tolerations={
-            "applicationTimeoutConfig": {"driverReadyTimeoutMillis": 1000},
-            "resourceRetainPolicy": "Always",
-            "resourceRetainDurationMillis": 3_600_000,
-        },
-        story="started",
-    )
-    simulated.executors = build_executors(1)
-    simulated.stuck = True
-    simulated.advance(1000)
-    assert (simulated.state, queue.holds_quota) == ("TerminatedWithoutReleaseResources", True)
-    simulated.delete().run()
-    simulated.pods.clear()
-    simulated.run().advance(299)
-    assert queue.holds_quota
-    simulated.advance(2)
-    assert (simulated.document, queue.workload) == (None, None)
-
-
 def test_restart_is_queued_again_after_its_backoff() -> None:
     simulated, queue = start_application(restart={"restartPolicy": "Always", "restartBackoffMillis": 20_000})
     simulated.set_driver("failed").run()
@@ -412,12 +369,16 @@ def test_retained_driver_returns_the_quota_of_a_workload_that_the_cache_does_not
     assert decide_once(resource, driver, queue=QueueObservation()).actions == ()
 
 
-def test_retained_driver_that_still_runs_keeps_its_quota() -> None:
+def test_driver_that_timed_out_returns_its_quota_after_its_deletion() -> None:
     tolerations = {"resourceRetainPolicy": "Always", "applicationTimeoutConfig": {"driverReadyTimeoutMillis": 1000}}
     simulated, queue = start_application("started", tolerations=tolerations)
     simulated.advance(5)
-    assert simulated.states[-2:] == ["DriverReadyTimedOut", "TerminatedWithoutReleaseResources"]
+    assert simulated.states[-1] == "DriverReadyTimedOut"
     assert queue.holds_quota
+    simulated.pods.clear()
+    simulated.run()
+    assert simulated.states[-1] == "ResourceReleased"
+    assert not queue.holds_quota
 
 
 def test_deleted_application_releases_its_quota_after_its_pods() -> None:
