@@ -22,7 +22,15 @@ from ..models.application import (
 from ..models.base import INT64_MAX
 from ..models.status import ApplicationStatus, AttemptInfo, StateRecord
 from ..states.backoff import choose_backoff_millis
-from ..states.states import FAILURE, INFRASTRUCTURE_FAILURE, INITIALIZING, STARTING, STOPPING, ApplicationState
+from ..states.states import (
+    FAILURE,
+    INFRASTRUCTURE_FAILURE,
+    INITIALIZING,
+    STARTING,
+    STILL_RUNNABLE,
+    STOPPING,
+    ApplicationState,
+)
 from .transitions import find_latest, sort_records
 
 _State = ApplicationState
@@ -35,18 +43,17 @@ _RESTARTED: Final[Mapping[RestartCondition, frozenset[ApplicationState]]] = {
     RestartCondition.ON_INFRASTRUCTURE_FAILURE: INFRASTRUCTURE_FAILURE,
     RestartCondition.NEVER: frozenset(),
 }
+# A retained driver that has not ended could run the application while another attempt or application does.
+_RETAINED: Final[Mapping[ResourceRetainPolicy, frozenset[ApplicationState]]] = {
+    ResourceRetainPolicy.ALWAYS: STOPPING - STILL_RUNNABLE,
+    ResourceRetainPolicy.ON_FAILURE: FAILURE - STILL_RUNNABLE,
+    ResourceRetainPolicy.NEVER: frozenset(),
+}
 TIMED_OUT: Final[Mapping[ApplicationState, ApplicationState]] = {
     _State.DRIVER_REQUESTED: _State.DRIVER_START_TIMED_OUT,
     _State.DRIVER_STARTED: _State.DRIVER_READY_TIMED_OUT,
     _State.DRIVER_READY: _State.EXECUTORS_START_TIMED_OUT,
     _State.INITIALIZED_BELOW_THRESHOLD_EXECUTORS: _State.EXECUTORS_START_TIMED_OUT,
-}
-_MAY_RUN: Final = frozenset(TIMED_OUT.values())
-# A retained driver that has not ended could run the application while another attempt or application does.
-_RETAINED: Final[Mapping[ResourceRetainPolicy, frozenset[ApplicationState]]] = {
-    ResourceRetainPolicy.ALWAYS: STOPPING - _MAY_RUN,
-    ResourceRetainPolicy.ON_FAILURE: FAILURE - _MAY_RUN,
-    ResourceRetainPolicy.NEVER: frozenset(),
 }
 
 

@@ -77,6 +77,14 @@ INFRASTRUCTURE_FAILURE = frozenset(
         ApplicationState.SCHEDULING_FAILURE,
     }
 )
+STILL_RUNNABLE = frozenset(
+    {
+        ApplicationState.DRIVER_START_TIMED_OUT,
+        ApplicationState.DRIVER_READY_TIMED_OUT,
+        ApplicationState.EXECUTORS_START_TIMED_OUT,
+    }
+)
+"""The stops of a driver that has not ended, and could still run."""
 FAILURE = INFRASTRUCTURE_FAILURE | {
     ApplicationState.DRIVER_READY_TIMED_OUT,
     ApplicationState.FAILED,

@@ -70,6 +70,25 @@ async def test_default_time_to_live_is_shortened_after_a_success_that_was_seen(
     assert stored["metadata"]["annotations"][ANNOTATION_RESULT_TAKEN_BY] == build_stamp().task_instance_id
 
 
+@pytest.mark.parametrize(
+    ("states", "expected"),
+    [
+        (("Submitted", "DriverRequested", "DriverStartTimedOut", "TerminatedWithoutReleaseResources"), 0),
+        (("Submitted", "DriverRequested", "DriverStartTimedOut", "ResourceReleased"), 300_000),
+        ((*RUNNING, "Failed", "TerminatedWithoutReleaseResources"), 300_000),
+    ],
+)
+async def test_driver_that_the_operator_keeps_although_it_could_run_is_released(
+    client: KubeClient, namespace: str, states: tuple[str, ...], expected: int
+) -> None:
+    kept = {"resourceRetainPolicy": "OnFailure", "resourceRetainDurationMillis": 300_000}
+    submission = await submit(client, build_document("mine", applicationTolerations=kept), namespace, build_stamp())
+    await set_states(client, submission.reference, *states)
+    assert await acknowledge(client, submission.reference, build_stamp())
+    stored = await client.get(SPARK_APPLICATIONS, "mine", namespace)
+    assert stored["spec"]["applicationTolerations"]["resourceRetainDurationMillis"] == expected
+
+
 async def test_success_counts_where_its_time_to_live_cannot_be_shortened(
     client: KubeClient, namespace: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
