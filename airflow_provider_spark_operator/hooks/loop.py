@@ -19,6 +19,8 @@ CANCEL_SECONDS = 20.0
 """The limit of a cancellation in a signal handler."""
 
 _CLOSE_SECONDS = 5.0
+# Python notices a signal that arrives immediately before a wait only after the wait.
+_LONGEST_WAIT_SECONDS = 1.0
 # How many values of a stream may wait for their consumer.
 _LONGEST_QUEUE = 1000
 
@@ -49,6 +51,8 @@ class LoopThread:
         """
         future = asyncio.run_coroutine_threadsafe(coroutine, self._loop)
         try:
+            while timeout is None and not wait([future], _LONGEST_WAIT_SECONDS).done:
+                pass
             return future.result(timeout)
         except BaseException:
             wait([future], grace)
