@@ -170,12 +170,14 @@ class Report:
 
 
 def _convert(value: Any) -> str | int | float | bool | None:
-    if type(value).__module__ == "numpy" and hasattr(value, "item"):
+    if type(value).__module__ == "numpy" and getattr(value, "ndim", None) == 0:
         value = value.item()
     if isinstance(value, float) and value - value != 0:  # not a number, or infinite: JSON has no such values
         return str(value)
-    if value is None or isinstance(value, (bool, int, float)):
+    if value is None or isinstance(value, (bool, float)):
         return value
+    if isinstance(value, int):  # Python refuses to write a very long number as decimal text
+        return value if abs(value) < 2**_LONGEST_TEXT else hex(value)[:_LONGEST_TEXT] + "…"
     text = str(value)
     return text if len(text) <= _LONGEST_TEXT else text[:_LONGEST_TEXT] + "…"
 

@@ -56,6 +56,14 @@ def test_log_and_termination_message_contain_the_report(tmp_path: Path) -> None:
     assert parse_message(message).to_json() == expected
 
 
+def test_value_of_any_type_becomes_text(tmp_path: Path) -> None:
+    program = "Array = type('ndarray', (), {'ndim': 1, '__str__': lambda self: '[1 2]'})\n"
+    program += "Array.__module__ = 'numpy'\nreport.metadata(a=Array(), b=10**5000, c=b'1', d=2**64)"
+    _, message = run_job(tmp_path, program)
+    metadata = parse_message(message).metadata
+    assert [str(metadata[name])[:20] for name in "abcd"] == ["[1 2]", hex(10**5000)[:20], "b'1'", str(2**64)]
+
+
 def test_job_outside_kubernetes_prints_and_writes_nothing(tmp_path: Path) -> None:
     lines, _ = run_job(tmp_path, "report.metadata(rows=1)", has_message_file=False)
     assert lines == ['spark-task {"metadata": {"rows": 1}}']

@@ -3,22 +3,26 @@
 import re
 import shlex
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import unquote
 
+from ... import spark_task
 from ...core.compose.application import TaskSettings, apply_parameters
 from ...core.compose.document import new_application, override_metadata
+from ...core.compose.files import REPORT_MODULE, LocalFile, needs_report_module
 from ...core.compose.sql import SQL_EXTENSION, SqlFormat
 from ...core.driver.configuration.uris import build_file_uri, is_local
 from ...core.kubernetes.json_object import JsonObject
 from ...core.kubernetes.problems import InvalidResource, filter_errors, filter_warnings
 from ...core.parameters.parameter_checks import is_python_package
-from ...core.parameters.parameters import Parameters
+from ...core.parameters.parameters import Parameters, split_list
 from ...core.spark.spark_conf import DYNAMIC_ALLOCATION_KEY
 from ...core.validation.application import validate_application
 from ...follow.submission.composition import Composition
+from ...follow.submission.shipment import add_report_settings
 from ...local.cluster import WORKLOAD_SERVICE_ACCOUNT
 from ...local.software import SparkMissing, find_spark
 from ..base.errors import CommandError, ExitCode, print_note
@@ -91,11 +95,23 @@ def _compose_program(file: str, arguments: Sequence[str], values: Mapping[str, A
     document = override_metadata(new_application(), name=name, namespace=None)
     parameters = Parameters(**{**defaults, **values})
     if parameters.sql is None:
-        return apply_parameters(document, parameters, name)
+        return apply_parameters(document, _add_report_module(parameters), name)
     if problems := parameters.find_problems():
         raise InvalidResource(problems)
     composition = Composition(document, parameters, TaskSettings(), [str(Path.cwd())], sql_output=sql_format)
     return composition.compose(upload_nothing)
+
+
+def _add_report_module(parameters: Parameters) -> Parameters:
+    """Return the parameters with `spark_task.py` if a script imports this module and has no copy next to it."""
+    uris = [parameters.py_file or "", *split_list(parameters.py_files)]
+    paths = [Path(unquote(uri.removeprefix("local://"))) for uri in uris if uri.endswith(_SCRIPT)]
+    copies = [paths[0].with_name(REPORT_MODULE)]
+    files = [LocalFile(str(path), path.name, path.read_bytes()) for path in [*paths, *copies] if path.is_file()]
+    if not needs_report_module(files):
+        return parameters
+    py_files = [*split_list(parameters.py_files), _locate(spark_task.__file__)]
+    return add_report_settings(replace(parameters, py_files=py_files))
 
 
 def _locate_module(path: str) -> str:

@@ -18,7 +18,7 @@ _PART: Final = re.compile(
     | '(?:[^'\\]|\\.?)*+(?:'|\Z) | "(?:[^"\\]|\\.?)*+(?:"|\Z)
     | `[^`]*+(?:`|\Z)
     | \w++
-    | \S
+    | [^\s\ufeff]                                     # a byte order mark belongs to no statement
     """
 )
 _COMMENT_SIGN: Final = re.compile(r"/\*|\*/")

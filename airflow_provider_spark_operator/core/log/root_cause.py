@@ -19,7 +19,7 @@ _DIRECT_CAUSE: Final = "The above exception was the direct cause"
 _CHAIN: Final = re.compile(rf"{_DIRECT_CAUSE}|During handling of the above exception")
 _LOST: Final = re.compile(r"The executor with id (\d+) exited with exit code (-?\d+)")
 _CLASS: Final = r"[a-zA-Z_$][\w$]*(?:\.[\w$]+)+"
-# An exception without a message.
+# An exception without a message, or with a message that begins on the next line.
 _BARE: Final = re.compile(rf"{_CLASS}:?")
 # The way in which Py4J passes a Java exception to Python.
 _BRIDGED: Final = re.compile(rf": ({_CLASS}(?:: .*)?)$")
@@ -61,6 +61,7 @@ _ASIDE: Final = re.compile(
     r"|ERROR:(?:root:Exception while sending command|py4j\.)|.*exception in thread shutdown-hook"
 )
 _MISSING_MODULE: Final = re.compile(r"\bModuleNotFoundError: No module named '([\w.]{1,100})'")
+_REPORT_MODULE: Final = "spark_task"
 _BRIDGE: Final = re.compile(r"py4j\.protocol\.Py4JJavaError\b")
 _DISCONNECTED: Final = re.compile(r"py4j\.protocol\.Py4JNetworkError\b")
 _WORKER: Final = "PythonException"
@@ -87,6 +88,8 @@ def explain_cause(cause: str) -> str:
     if missing is None:
         return cause
     package = missing[1].partition(".")[0]
+    if package == _REPORT_MODULE:  # a package of this name on an index belongs to a stranger
+        return f"{cause}; copy {package}.py next to the script, see docs/guides/report-results.md"
     return (
         f"{cause}; install {package} with pip on the local cluster, or add it to the image, to spark.archives or to "
         "py_files on another one, see docs/guides/python-dependencies.md"
@@ -139,7 +142,7 @@ class RootCause:
         self._found: dict[_Weight, _Found] = {}
         self._latest: _Found | None = None
         self._open = False  # whether the next lines may belong to the latest stack trace
-        self._awaiting: _Found | None = None  # the abort whose reason continues on the next line
+        self._awaiting: _Found | None = None  # the error whose message continues on the next line
         self._trace: bool | None = None  # None outside of a traceback; whether the traceback is part of another message
         self._in_group = False  # whether the latest traceback is of a group of exceptions
         self._first_frame = False  # whether the next line is the first frame of a traceback
@@ -207,8 +210,9 @@ class RootCause:
         return f"{clean_line(sentence, longest=_LONGEST - len(place) - 3)} ({place})"
 
     def _add_line(self, line: str) -> None:
-        if self._awaiting is not None:
-            self._awaiting.text += f" {line}"
+        if self._awaiting is not None and not _LOG_LINE.match(line):
+            if not line.startswith(_TRACEBACK):
+                self._awaiting.text += f" {line}"
             self._awaiting = None
         lost = _LOST.search(line)
         if lost and len(self._lost) < _EXECUTORS:
@@ -299,6 +303,8 @@ class RootCause:
         self._traced = _Weight.RAISED
         self._record(text, weight, of_python=True)
         self._found[weight].place = self._place
+        if line.endswith(":") and _BARE.fullmatch(line):
+            self._awaiting = self._latest
 
     def _end_nested(self, line: str) -> None:
         if self._latest is None or not self._open:

@@ -39,7 +39,8 @@ def write_program(
         for one in split_statements(text)
     ]
     if not statements:
-        raise InvalidResource([Problem("sql", "contains no statement")])
+        file = f"{given} " if isinstance(given, str) and is_sql_file(given) else ""
+        raise InvalidResource([Problem("" if file else "sql", f"{file}contains no statement")])
     values = parameters.sql_parameters
     keywords: dict[str, object] = {
         "statements": statements,

@@ -11,6 +11,7 @@ from airflow_provider_spark_operator.cli import main
 from airflow_provider_spark_operator.cli.base.errors import ExitCode
 from airflow_provider_spark_operator.cli.local.local_application import compose_local_application
 from airflow_provider_spark_operator.core.kubernetes.problems import InvalidResource
+from airflow_provider_spark_operator.spark_task import MESSAGE_FILE, MESSAGE_VARIABLE
 from tests.cli.local.test_local import list_folder, write
 from tests.cli.process import read_line, run_command, start_command, wait_for_exit
 
@@ -58,6 +59,15 @@ def test_script_is_run_in_place_by_the_installed_spark(folder: Path) -> None:
     assert spec["sparkConf"]["spark.driver.memory"] == "2g"
     (container,) = spec["driverSpec"]["podTemplateSpec"]["spec"]["containers"]
     assert container["workingDir"] == str(folder)
+
+
+def test_module_for_reports_is_added_unless_the_script_has_a_copy(folder: Path) -> None:
+    (folder / "My Job_1.py").write_text("from spark_task import report\n")
+    spec = compose_local_application("My Job_1.py", [], {})["spec"]
+    assert spec["pyFiles"].endswith("/airflow_provider_spark_operator/spark_task.py")
+    assert spec["sparkConf"][f"spark.kubernetes.driverEnv.{MESSAGE_VARIABLE}"] == MESSAGE_FILE
+    (folder / "spark_task.py").touch()
+    assert "," not in compose_local_application("My Job_1.py", [], {})["spec"]["pyFiles"]
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,7 @@ def split(text: str) -> list[str]:
         ("", []),
         (" ;; -- nothing;\n/* ; */ ;", []),
         ("SELECT 1", ["SELECT 1"]),
+        ("\ufeffSELECT 1", ["SELECT 1"]),
         ("SELECT 1;SELECT 2 ; ", ["SELECT 1", "SELECT 2"]),
         ("SELECT ';', \";\", `;`; SELECT 2", ["SELECT ';', \";\", `;`", "SELECT 2"]),
         (r"SELECT 'it\'s;', 'it''s;'; SELECT 2", [r"SELECT 'it\'s;', 'it''s;'", "SELECT 2"]),

@@ -63,6 +63,11 @@ def test_advice_names_the_missing_package(cause: str, package: str | None) -> No
     assert (explain_cause(cause) == cause) is (package is None)
 
 
+def test_advice_about_the_module_for_reports_names_no_package() -> None:
+    advice = explain_cause("ModuleNotFoundError: No module named 'spark_task'")
+    assert advice.partition("; ")[2] == "copy spark_task.py next to the script, see docs/guides/report-results.md"
+
+
 PLACES = {
     "traceback": ('  File "/opt/job/load.py", line 3, in <module>', "ValueError: 7 (load.py:3)"),
     "library": ('  File "/usr/lib/python3.11/json/decoder.py", line 355, in raw_decode', "ValueError: 7"),
