@@ -20,6 +20,8 @@ _SECRET_PROPERTY: Final = f"spark.kubernetes.driver.secretKeyRef.{TOKEN_VARIABLE
 _PORT_PROPERTY: Final = "spark.connect.grpc.binding.port"
 _DEFAULT_PORT: Final = 15002
 _WITHOUT_TOKENS: Final = ("2.", "3.")
+# The Service of the driver is `<name>-<attempt>-driver-svc` only if this text has at most 63 characters.
+_LONGEST_NAME: Final = 48
 
 
 def is_connect_server(document: Mapping[str, Any]) -> bool:
@@ -36,9 +38,14 @@ def compose_server(document: JsonObject, *, authenticate: bool) -> JsonObject:
         authenticate: Whether clients must send a token. It is in the Secret `<name>-connect`.
 
     Raises:
-        InvalidResource: The application is for Kubeflow's operator, Spark 3 cannot authenticate clients, or a part of
-            the document has the wrong type.
+        InvalidResource: The name is too long, the application is for Kubeflow's operator, Spark 3 cannot authenticate
+            clients, or a part has the wrong type.
     """
+    if (length := len(document["metadata"]["name"])) > _LONGEST_NAME:
+        advice = (
+            f"has {length} characters: use at most {_LONGEST_NAME}, because the name of the server's host contains it"
+        )
+        raise InvalidResource([Problem("metadata.name", advice)])
     dialect = dialect_of(document.get("apiVersion"))
     if dialect is not APACHE:
         advice = f"a Spark Connect server must have {APACHE.group}/{APACHE.versions[0]}. Remove api_version"

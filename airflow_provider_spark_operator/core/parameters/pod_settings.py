@@ -1,6 +1,7 @@
 """The parameters of pods as Spark properties where Spark has one, and as parts of a pod template otherwise."""
 
 import hashlib
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -140,7 +141,7 @@ def write_executors(conf: Mapping[str, str], parameters: Parameters) -> dict[str
         written[_RECOVERY] = format_value(read_flag(parameters.executor_recovery))
     if (seconds := read_seconds(parameters.executor_resize)) is not None:
         written["spark.plugins"] = ",".join(merge_names(conf.get("spark.plugins"), [_RESIZE_PLUGIN]))
-        written["spark.kubernetes.executor.resizeInterval"] = f"{round(seconds)}s"
+        written["spark.kubernetes.executor.resizeInterval"] = f"{math.ceil(seconds)}s"  # 0 disables it
     if (label := find_spot_label(parameters.executors_on_spot)) is not None:
         written[f"spark.kubernetes.executor.node.selector.{label[0]}"] = label[1]
         for key in _DECOMMISSION:

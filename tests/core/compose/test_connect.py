@@ -55,6 +55,15 @@ def test_version_without_authentication_is_rejected() -> None:
         compose_server(build("3.5.6"), authenticate=True)
 
 
+def test_name_that_the_service_of_the_driver_cannot_contain_is_rejected() -> None:
+    longest = "a" * 48
+    compose_server(build() | {"metadata": {"name": longest}}, authenticate=True)
+    with pytest.raises(
+        InvalidResource, match=r"metadata\.name: has 49 characters: use at most 48, because the name of"
+    ):
+        compose_server(build() | {"metadata": {"name": f"{longest}a"}}, authenticate=True)
+
+
 def test_application_of_the_kubeflow_operator_is_rejected() -> None:
     document = build() | {"apiVersion": "sparkoperator.k8s.io/v1beta2"}
     with pytest.raises(InvalidResource, match=r"a Spark Connect server must have spark\.apache\.org/v1"):

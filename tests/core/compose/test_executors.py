@@ -82,10 +82,16 @@ def test_given_properties_and_tolerations_are_kept(document: dict[str, Any]) -> 
 
 
 @BOTH
-@pytest.mark.parametrize("value", [timedelta(minutes=1), 60, 60.2, "60"], ids=repr)
+@pytest.mark.parametrize("value", [timedelta(minutes=1), 60, 59.2, "60"], ids=repr)
 def test_resize_registers_the_plugin_with_its_interval(document: dict[str, Any], value: Any) -> None:
     conf = write(document, executor_resize=value)["sparkConf"]
     assert conf == {"spark.plugins": PLUGIN, "spark.kubernetes.executor.resizeInterval": "60s"}
+
+
+@BOTH
+@pytest.mark.parametrize(("value", "text"), [(0, "0s"), (0.3, "1s")])
+def test_only_an_interval_of_zero_disables_the_resize(document: dict[str, Any], value: float, text: str) -> None:
+    assert write(document, executor_resize=value)["sparkConf"]["spark.kubernetes.executor.resizeInterval"] == text
 
 
 @BOTH
