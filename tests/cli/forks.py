@@ -71,6 +71,7 @@ def _serve(streams: Path) -> None:
         reader, writer = os.pipe()
         child = os.fork()
         if child == 0:
+            replies.close()  # from Python 3.13, closing its descriptor alone is reported at the exit
             for source, target in ((os.open(os.devnull, os.O_RDONLY), 0), (out if is_read else writer, 1), (err, 2)):
                 os.dup2(source, target)
             os.closerange(3, max(out, err, reader, writer) + 1)

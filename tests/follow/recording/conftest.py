@@ -17,6 +17,10 @@ class VirtualLoop(asyncio.SelectorEventLoop):
     def time(self) -> float:
         return self._now
 
+    async def shutdown_default_executor(self, timeout: float | None = None) -> None:  # noqa: ASYNC109 - of asyncio
+        """Wait for the threads without a limit, which the virtual clock would reach at once."""
+        await super().shutdown_default_executor()
+
     def _pass(self, seconds: float) -> None:
         self._now += seconds
 

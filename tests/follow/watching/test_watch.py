@@ -235,9 +235,12 @@ async def test_watch_ends_with_last_follower_and_restarts(
     assert len(watches.begun) == 2
 
 
-async def test_deletion_is_raised_with_the_last_content(client: KubeClient, namespace: str, hub: WatchHub) -> None:
+async def test_deletion_is_raised_with_the_last_content(
+    client: KubeClient, namespace: str, hub: WatchHub, watches: Watches
+) -> None:
     reference = (await submit(client, build_document("pi"), namespace)).reference
     following = asyncio.create_task(follow_until_deleted(hub, reference))
+    await watches.reach(1)
     await set_states(client, reference, *RUNNING)
     await client.delete(SPARK_APPLICATIONS, "pi", namespace)
     assert (await following)[-1] in ("", "RunningHealthy")

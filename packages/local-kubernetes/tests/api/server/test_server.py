@@ -1,6 +1,7 @@
 import asyncio
 import gc
 import socket
+import sys
 import warnings
 from pathlib import Path
 
@@ -102,7 +103,8 @@ async def test_missing_feature_returns_501_as_documented(api: Api, path: str, do
         (b'{"metadata": {"name": "a"}, "x": NaN}', "application/json", 400),
         (b'{"metadata": {"name": "a"}, "x": 1e999}', "application/json", 400),
         (b"[" * 100_000, "application/json", 400),
-        (b'{"a":' * 900 + b"1" + b"}" * 900, "application/json", 400),
+        # From Python 3.12, this one is read; the object has no name.
+        (b'{"a":' * 900 + b"1" + b"}" * 900, "application/json", 400 if sys.version_info < (3, 12) else 422),
         (b"\xff\xfe{", "application/json", 400),
         (b"metadata: {name: a}", "application/yaml", 415),
         (b"{}", "text/plain", 415),
