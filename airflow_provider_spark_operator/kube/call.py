@@ -8,6 +8,7 @@ from .errors import DISCOVER, KubeError, Unreachable, build_error_from_status
 from .resources import ResourceType
 
 _FORWARDED = frozenset({"attach", "exec", "log", "portforward", "proxy"})
+_NOT_IN_NAMES = frozenset("/%?#")
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,7 @@ class Call:
             KubeError: A name would address another object, such as the whole collection.
         """
         for part in (self.namespace, self.name):
-            if part is not None and (part in {"", ".", ".."} or set(part) & set("/%?#")):
+            if part is not None and (part in {"", ".", ".."} or not _NOT_IN_NAMES.isdisjoint(part)):
                 raise self.build_error(400, {"reason": "BadRequest", "message": f"{part!r} is not a valid name"})
         return self.address or self.resource.build_path(self.namespace, self.name, self.subresource)
 

@@ -3,8 +3,7 @@
 import asyncio
 import logging
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -47,16 +46,14 @@ class Link:
         self._users = 0
         self._retired = False
 
-    @asynccontextmanager
-    async def hold(self) -> AsyncIterator[None]:
-        """Keep the session open, even if the link is replaced in the meantime."""
+    async def __aenter__(self) -> None:
+        """Keep the session open until the end of the context, even if the link is replaced in the meantime."""
         self._users += 1
-        try:
-            yield
-        finally:
-            self._users -= 1
-            if self._retired and not self._users:
-                await self.session.close()
+
+    async def __aexit__(self, *_: object) -> None:
+        self._users -= 1
+        if self._retired and not self._users:
+            await self.session.close()
 
     async def retire(self) -> None:
         """Close the session as soon as no request uses it."""

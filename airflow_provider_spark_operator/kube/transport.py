@@ -9,7 +9,7 @@ from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
-from functools import cache
+from functools import cache, lru_cache
 
 import aiohttp
 from yarl import URL
@@ -53,6 +53,8 @@ _CLOSE_SECONDS = 1.0
 _ERROR_BODY_LIMIT = 64 * 1024
 # The time of an answer is in whole seconds, and the answer takes some time.
 _CLOCK_PRECISION = timedelta(seconds=2)
+# The answers of one second have the same time.
+_parse_date = lru_cache(maxsize=8)(parsedate_to_datetime)
 
 
 @dataclass(frozen=True)
@@ -217,7 +219,7 @@ class Transport:
             KubeError: As for `stream`. A WebSocket that is lost later ends like one that the server closes.
         """
         link = self.links.current
-        async with link.hold():
+        async with link:
             socket = await self._connect_websocket(link, call, protocol)
             try:
                 yield socket
@@ -270,7 +272,7 @@ class Transport:
     ) -> tuple[Link, aiohttp.ClientResponse]:
         """Send on the current link, or on the link that replaces it if the configuration has changed."""
         link = self.links.current
-        await links.enter_async_context(link.hold())
+        await links.enter_async_context(link)
         try:
             with translate_errors(call, link, total_seconds):
                 return link, await self._send(link, call, total_seconds)
@@ -280,7 +282,7 @@ class Transport:
             renewed = self.links.current
             if _is_continuation(call) and renewed.fingerprint.connection != link.fingerprint.connection:
                 raise
-        await links.enter_async_context(renewed.hold())
+        await links.enter_async_context(renewed)
         with translate_errors(call, renewed, total_seconds):
             return renewed, await self._send(renewed, call, total_seconds)
 
@@ -319,7 +321,7 @@ class Transport:
         if call.is_forwarded:
             return response
         with suppress(KeyError, TypeError, ValueError):  # a proxy may answer without a time
-            lead = parsedate_to_datetime(response.headers["Date"]) - datetime.now(UTC)
+            lead = _parse_date(response.headers["Date"]) - datetime.now(UTC)
             self._lead = lead if abs(lead) > _CLOCK_PRECISION else timedelta(0)
         return response
 
