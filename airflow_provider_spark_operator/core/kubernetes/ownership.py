@@ -94,9 +94,10 @@ def find_owner(resource: Mapping[str, Any]) -> str | None:
 
 def trim_managed_fields(resource: dict[str, Any]) -> None:
     """Remove the managed fields, the largest part of many resources, except those that `find_owner` needs."""
-    times = _list_apache_times(_list_entries(resource)) if find_owner(resource) == APACHE else ()
+    times = _list_apache_times(_list_entries(resource))
+    is_needed = times and find_owner(resource) == APACHE
     resource["metadata"].pop("managedFields", None)
-    if times:
+    if is_needed:
         last = {"manager": APACHE, "subresource": "status", "time": max(times)}
         resource["metadata"]["managedFields"] = [last]
 

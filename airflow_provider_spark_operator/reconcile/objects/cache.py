@@ -45,7 +45,7 @@ class ObjectCache:
     Args:
         get_owner: Returns the key of the object's owner, for `list_owned`; None if it has none.
         remember: Called with the last known state of each object that a watch has shown as deleted.
-        trim: Removes from each object what the readers of the cache do not need.
+        trim: Removes from an answer what the readers of the cache do not need. A watch trims its objects itself.
 
     Attributes:
         on_replace: Called with the known and the new state when an object changes.
@@ -99,6 +99,7 @@ class ObjectCache:
             return False
         if key not in self._objects and version is not None and version <= self._seen.get(key.namespace, 0):
             return False
+        self.trim(document)
         return self._store(document)
 
     def replace(self, namespace: str | None, documents: Iterable[JsonObject]) -> set[ObjectKey]:
@@ -154,7 +155,6 @@ class ObjectCache:
             return False
         if known is not None:
             self._drop(key)
-        self.trim(document)
         self._objects[key] = document
         if known is not None and _is_same(known, document):
             self.on_replace(known, document)

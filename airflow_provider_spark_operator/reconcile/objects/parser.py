@@ -1,25 +1,25 @@
-"""The parser of resources, which checks their size and keeps the specs of recent applications."""
+"""The parser of resources, which checks their size and keeps recent applications."""
 
 from ...core.kubernetes.json_object import JsonObject
 from ...core.kubernetes.problems import InvalidResource
-from ...core.models.application import SparkApplication, SparkApplicationSpec
+from ...core.models.application import SparkApplication
 from ...core.models.cluster import SparkCluster
 from ...core.models.parse import parse_application
 from ...core.models.parse_cluster import parse_cluster as parse_cluster_document
 from ...core.validation.json_values import find_json_problems
 
 # Enough for the applications that change at the same time.
-_MAX_SPECS = 500
+_MAX_APPLICATIONS = 500
 
 
 class ApplicationParser:
-    """Parses applications. A spec that was parsed recently is parsed again only if it has changed.
+    """Parses applications. A document or a spec that was parsed recently is parsed again only if it has changed.
 
-    The API server raises `metadata.generation` with every change of a spec.
+    The API server raises `metadata.generation` with every change of a spec. A parsed document must not be modified.
     """
 
     def __init__(self) -> None:
-        self._specs: dict[tuple[str, int], SparkApplicationSpec] = {}
+        self._known: dict[tuple[str, int], tuple[JsonObject, SparkApplication]] = {}
 
     def parse(self, resource: JsonObject) -> SparkApplication:
         """Parse an application.
@@ -31,11 +31,14 @@ class ApplicationParser:
         uid, generation = metadata.get("uid"), metadata.get("generation")
         if uid is None or generation is None:
             return _parse_application(resource)
-        known = self._specs.pop((uid, generation), None)
-        application = _parse_application(resource) if known is None else parse_application({**resource, "spec": known})
-        self._specs[uid, generation] = application.spec
-        if len(self._specs) > _MAX_SPECS:
-            del self._specs[next(iter(self._specs))]
+        parsed, application = self._known.pop((uid, generation), (None, None))
+        if application is None:
+            application = _parse_application(resource)
+        elif parsed is not resource:
+            application = parse_application({**resource, "spec": application.spec})
+        self._known[uid, generation] = resource, application
+        if len(self._known) > _MAX_APPLICATIONS:
+            del self._known[next(iter(self._known))]
         return application
 
 

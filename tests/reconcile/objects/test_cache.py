@@ -62,8 +62,8 @@ def test_put_returns_false_for_an_unchanged_object(cache: ObjectCache) -> None:
     assert not cache.put(build_document())
 
 
-def test_cache_drops_managed_fields(cache: ObjectCache) -> None:
-    cache.put(build_document(managedFields=[{}]))
+def test_cache_drops_managed_fields_of_an_answer(cache: ObjectCache) -> None:
+    cache.put_answer(build_document(managedFields=[{}]))
     known = cache.get(A)
     assert known is not None
     assert "managedFields" not in known["metadata"]
@@ -111,7 +111,7 @@ def test_answer_to_a_creation_is_stored_before_its_watch_event(cache: ObjectCach
 
 
 def test_late_deletion_event_keeps_the_new_object_of_the_same_name(cache: ObjectCache) -> None:
-    cache.put_answer(build_document(version="9", uid="new"))
+    cache.put(build_document(version="9", uid="new"))
     assert not cache.remove(build_document(version="8", uid="old"))
     assert version_of(cache) == "9"
 
@@ -221,11 +221,10 @@ def test_deletion_of_a_replaced_object_is_not_remembered() -> None:
 def test_cache_of_pods_drops_what_no_decision_reads() -> None:
     cache = Caches.empty().pods
     document = build_document(annotations={"x": "x" * 1_300_000}, labels={"spark-role": "driver", "other": "x"})
-    for store in (cache.put, cache.put_answer):
-        store({**document, "spec": {"volumes": [{"name": "x"}]}, "status": {"phase": "Running"}})
-        known = cache.get(key_of(document))
-        assert known is not None
-        assert known["metadata"]["labels"] == {"spark-role": "driver"}
-        assert "annotations" not in known["metadata"]
-        assert "volumes" not in known["spec"]
-        assert known["status"] == {"phase": "Running"}
+    cache.put_answer({**document, "spec": {"volumes": [{"name": "x"}]}, "status": {"phase": "Running"}})
+    known = cache.get(key_of(document))
+    assert known is not None
+    assert known["metadata"]["labels"] == {"spark-role": "driver"}
+    assert "annotations" not in known["metadata"]
+    assert "volumes" not in known["spec"]
+    assert known["status"] == {"phase": "Running"}

@@ -57,7 +57,7 @@ def test_invalid_spec_is_rejected_each_time() -> None:
 
 
 def test_least_recently_used_specs_are_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parser, "_MAX_SPECS", 2)
+    monkeypatch.setattr(parser, "_MAX_APPLICATIONS", 2)
     application_parser = ApplicationParser()
     specs = {uid: application_parser.parse(build_resource(uid=uid)).spec for uid in "abc"}
     cached = [uid for uid in "cba" if application_parser.parse(build_resource(uid=uid)).spec is specs[uid]]
