@@ -46,5 +46,6 @@ def _without_collection() -> Iterator[None]:
     try:
         yield
     finally:
+        gc.freeze()  # modules live until the end of the process: a collection need not visit their objects
         if was_enabled:
             gc.enable()
