@@ -4,8 +4,6 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Final
 
-from pydantic.alias_generators import to_camel
-
 from ..kubernetes.pods import get_object
 from ..kubernetes.problems import Problem, Severity
 from ..kubernetes.times import LONGEST_MILLIS
@@ -47,10 +45,10 @@ def find_toleration_problems(tolerations: ApplicationTolerations) -> Iterator[Pr
         (".restartConfig", tolerations.restart_config),
     )
     for path, part in parts:
-        for name in type(part).model_fields:
+        for name, field in type(part).model_fields.items():
             value = getattr(part, name)
             if isinstance(value, int):
-                yield from _find_number_problems(f"{_TOLERATIONS}{path}.{to_camel(name)}", name, value)
+                yield from _find_number_problems(f"{_TOLERATIONS}{path}.{field.alias}", name, value)
 
 
 def find_executor_problems(tolerations: ApplicationTolerations) -> Iterator[Problem]:

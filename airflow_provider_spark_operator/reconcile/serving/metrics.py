@@ -111,6 +111,8 @@ class Metrics:
             _DELAY_SECONDS,
         )
         # The series are cached: finding a series by its labels takes longer than counting.
+        self._reconciles_of = cache(self._reconciles.labels)
+        self._reconcile_seconds_of = cache(self._reconcile_seconds.labels)
         self._requests_of = cache(self._requests.labels)
         self._request_seconds_of = cache(self._request_seconds.labels)
         self._settings = self._create_counter("settings_changes", "Changes of the settings file, by result.", "result")
@@ -216,8 +218,8 @@ class Metrics:
             yield metric
 
     def _count_reconcile(self, kind: str, result: str, began: float) -> None:
-        self._reconciles.labels(kind, result).inc()
-        self._reconcile_seconds.labels(kind).observe(self._clock() - began)
+        self._reconciles_of(kind, result).inc()
+        self._reconcile_seconds_of(kind).observe(self._clock() - began)
 
     def _create_counter(self, name: str, meaning: str, *labels: str) -> Counter:
         return Counter(PREFIX + name, meaning, labels, registry=self._registry)
