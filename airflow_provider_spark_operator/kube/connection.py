@@ -14,6 +14,7 @@ from ipaddress import ip_address
 from pathlib import Path
 from typing import Any, TypeAlias
 from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass
 
 import aiohttp
 
@@ -247,16 +248,16 @@ async def _open_link(access: ClusterAccess, configuration: AccessConfiguration) 
             ssl=tls,
             socket_factory=_open_keepalive_socket if access.tcp_keepalive else None,
         ),
-        # Like kubectl, ignore the proxies of the environment for loopback addresses.
-        trust_env=not is_loopback(endpoint.server),
         read_bufsize=_READ_BUFFER,
     )
+    # Like kubectl, ignore the proxies of the environment for loopback addresses.
+    proxy = endpoint.proxy or (None if is_loopback(endpoint.server) else find_proxy(endpoint.server))
     link = Link(
         session,
         endpoint.server,
         Credentials(found.headers, found.reload, reload_on_time=found.reload_on_time),
         configuration.fingerprint,
-        proxy=endpoint.proxy,
+        proxy=proxy,
         tls_server_name=endpoint.tls_server_name,
         renewal=configuration.renewal,
     )
@@ -378,6 +379,13 @@ def _open_keepalive_socket(address: aiohttp.AddrInfoType) -> socket.socket:
         if option is not None:
             connection.setsockopt(socket.IPPROTO_TCP, option, value)
     return connection
+
+
+def find_proxy(url: str) -> str | None:
+    """Return the proxy of the environment for a URL, None if there is none."""
+    # `trust_env` of aiohttp would search for it, and for credentials in ~/.netrc, in two threads for each request.
+    parts = urlsplit(url)
+    return None if proxy_bypass(parts.hostname or "") else getproxies().get(parts.scheme)
 
 
 def is_loopback(server: str) -> bool:

@@ -250,6 +250,22 @@ async def test_proxy_of_the_environment_is_not_used_for_this_machine(
         assert await client.get(PODS, "a", "jobs") == POD
 
 
+async def test_proxy_of_the_environment_is_used_without_the_credentials_in_netrc(
+    api: ScriptedApi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HTTP_PROXY", api.url.replace("//", "//me:hunter2@"))
+    netrc = tmp_path / "netrc"
+    netrc.write_text("machine cluster.test login other password other\n")
+    monkeypatch.setenv("NETRC", str(netrc))
+    api.script(answer(POD))
+    document = build_kubeconfig("http://cluster.test")
+    async with await open_client(ClusterAccess(kubeconfig_document=document)) as client:
+        assert await client.get(PODS, "a", "jobs") == POD
+    headers = api.requests[0].headers
+    assert (headers["Host"], headers["Authorization"]) == ("cluster.test", "Bearer secret-token")
+    assert headers["Proxy-Authorization"].startswith("Basic ")
+
+
 @pytest.mark.usefixtures("eager_reload")
 async def test_keys_of_a_kubeconfig_are_not_left_on_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = tmp_path / "temporary"

@@ -8,7 +8,6 @@ from contextlib import asynccontextmanager
 from http import HTTPStatus
 from typing import Final
 from urllib.parse import quote, urlencode, urlsplit
-from urllib.request import getproxies, proxy_bypass
 
 import aiohttp
 import click
@@ -17,7 +16,7 @@ from yarl import URL
 from ...core.kubernetes.json_object import JsonObject
 from ...core.kubernetes.pods import get_text
 from ...core.report.record_values import cut_text
-from ...kube.connection import is_loopback
+from ...kube.connection import find_proxy, is_loopback
 from ...kube.failed_requests import describe_cause, parse_status
 from ..base.errors import CommandError, ExitCode, print_note
 
@@ -109,7 +108,7 @@ class AirflowClient:
     async def _request(self, url: URL) -> JsonObject:
         try:
             # A redirect is not followed, so that no other server receives the token.
-            async with self._session.get(url, allow_redirects=False, proxy=_find_proxy(url)) as response:
+            async with self._session.get(url, allow_redirects=False, proxy=find_proxy(str(url))) as response:
                 content = bytearray()
                 async for chunk in response.content.iter_any():
                     content += chunk
@@ -186,9 +185,3 @@ async def open_airflow(address: str) -> AsyncIterator[AirflowClient]:
 
 def _advise_token(address: str) -> str:
     return f"Set it to an access token, which POST {address}/auth/token returns for a user and a password"
-
-
-def _find_proxy(url: URL) -> str | None:
-    # trust_env of aiohttp would also read credentials from ~/.netrc, and refuse the token because of them.
-    host = url.host or ""
-    return None if proxy_bypass(host) else getproxies().get(url.scheme)
