@@ -50,6 +50,7 @@ class SimulatedPods:
         application.enter("Failed", message=f"the driver was evicted: {_EVICTION['message']}", driver=driver)
         application.attempt += 1
         application.enter("ScheduledToRestart")
+        await asyncio.sleep(1)  # the times of pods have whole seconds: no executor starts when the first driver ends
         status = {"currentAttemptSummary": {"attemptInfo": {"id": application.attempt}}}
         again = Application(self._cluster.resources, {**application.document, "status": status})
         again.start(EXECUTORS)

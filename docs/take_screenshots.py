@@ -33,6 +33,7 @@ PAGES = {
     "failure-dark": ("tasks/load_orders", "Last lines of"),
     "view-light": ("tasks/daily_report/plugin/spark", "Totals"),
     "view-dark": ("tasks/load_orders/plugin/spark", "Totals"),
+    "measured": ("tasks/rank_products/plugin/spark", "executors busy"),
     "memory": ("tasks/join_customers/plugin/spark", "Earlier tries"),
     "restart-dark": ("tasks/build_features/plugin/spark", "OOM"),
     "queue": ("tasks/refresh_dashboard/plugin/spark", "Waits"),
@@ -52,6 +53,9 @@ with DAG("sales", schedule=None):
         task_id="daily_report", py_file="report.py", arguments=["{{ run_id }}"], executor_instances=2, **REAL
     )
     load_orders = SparkApplicationOperator(task_id="load_orders", py_file="load.py", executor_instances=1, **REAL)
+    rank_products = SparkApplicationOperator(
+        task_id="rank_products", py_file="rank.py", executor_instances=2, spark_metrics=True, **REAL
+    )
     join_customers = SparkApplicationOperator(
         task_id="join_customers", py_file="join.py", executor_instances=1, retries=1,
         retry_policy=SparkRetryPolicy(memory_growth=2), **REAL
@@ -62,7 +66,7 @@ with DAG("sales", schedule=None):
     )
     refresh_dashboard = SparkApplicationOperator(task_id="refresh_dashboard", kueue_queue="team-bi", **SIMULATED)
     export = SparkApplicationOperator.partial(task_id="export", **SIMULATED).expand(arguments=[["emea"], ["apac"]])
-    for task in (join_customers, build_features, refresh_dashboard, export):
+    for task in (rank_products, join_customers, build_features, refresh_dashboard, export):
         [daily_report, load_orders] >> task
 """
 SCRIPTS = {
@@ -80,6 +84,14 @@ from pyspark.sql import SparkSession
 spark = SparkSession.builder.getOrCreate()
 orders = spark.read.parquet("/data/orders/2026-11-22")
 """,
+    "rank.py": """
+from pyspark.sql import SparkSession
+
+spark = SparkSession.builder.getOrCreate()
+# For most of a minute, so that the task measures it while it runs.
+print("ranks:", spark.sparkContext.range(30, numSlices=30).map(lambda row: sum(range(row * 6 * 10**6))).max())
+spark.stop()
+""",
     "join.py": """
 from pyspark.sql import SparkSession
 
@@ -96,11 +108,12 @@ _LINKS = {
 }
 # The tasks that end, and how. The others run while the pictures are taken.
 _ENDS = {"daily_report": "success", "load_orders": "failed", "join_customers": "success", "export": "success"}
+_ENDS |= {"rank_products": "success"}
 _WIDTH, _SCALE = 1180, 2
 _WIDE = 1640
 # The heights of the windows, in pixels. A taller window shows more of the log.
 _WINDOW_HEIGHTS = {"failure": 1500, "task": 1100, "xcoms": 1140, "details": 700, "view": 1000, "runs": 700}
-_WINDOW_HEIGHTS |= {"memory": 1400, "restart": 1700, "queue": 1000}
+_WINDOW_HEIGHTS |= {"measured": 1700, "memory": 1400, "restart": 1700, "queue": 1000}
 # The parts of a page that its picture shows, one below the other: left, top, right and bottom edge, in pixels. They end
 # above the lines of the log that contain facts about this machine, such as paths. A text instead of a number is the
 # first one in the log that begins there.
@@ -110,10 +123,11 @@ _PARTS: dict[str, tuple[tuple[int, int | str, int, int | str], ...]] = {
     "xcoms": ((0, 0, _WIDTH, 1110),),
     "details": ((0, 0, _WIDTH, 700),),
     "view": ((0, 0, _WIDTH, 960),),
-    "memory": ((313, 283, 1168, 1212),),
+    "measured": ((313, 905, 1168, 1305),),
+    "memory": ((313, 283, 1168, 1272),),
     "restart": ((313, 215, 1168, 1465),),
     "queue": ((313, 215, 1168, 770),),
-    "runs": ((0, 0, _WIDE, 640),),
+    "runs": ((0, 0, _WIDE, 670),),
 }
 _COLOURS = 256
 _LOADED = """
