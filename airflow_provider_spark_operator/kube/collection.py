@@ -1,5 +1,6 @@
 """Read the objects of a collection: the pages of a list, the events of a watch, and the lines of a streamed answer."""
 
+import sys
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from dataclasses import dataclass, replace
@@ -57,7 +58,7 @@ async def read_pages(
         position = {"continue": continuation} if continuation else {}
         page_call = replace(call, parameters={"limit": str(size), **call.parameters, **position})
         try:
-            page, page_bytes = await transport.request_sized(page_call, _LARGEST_PAGE if size > 1 else None)
+            page, page_bytes = await transport.request_sized(page_call, _LARGEST_PAGE if size > 1 else sys.maxsize)
         except AnswerTooLarge:
             size = max(1, size // _STEP)
             continue

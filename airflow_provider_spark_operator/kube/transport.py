@@ -143,11 +143,12 @@ class Transport:
         return (await self.request_sized(call))[0]
 
     async def request_sized(self, call: Call, largest: int | None = None) -> tuple[JsonObject, int]:
-        """Send a call and return the JSON object of the answer, and its size, see `bounded_json.weigh`.
+        """Send a call and return the JSON object of the answer, and its size.
 
         Args:
             call: The request.
-            largest: The maximum size of the answer. If None, there is no maximum.
+            largest: The maximum size of the answer, see `bounded_json.weigh`. If None, there is no maximum, and the
+                returned size is 0.
 
         Raises:
             AnswerTooLarge: The answer is larger than `largest`.
@@ -167,7 +168,7 @@ class Transport:
     async def _request_once(self, call: Call, largest: int | None = None) -> tuple[JsonObject, int]:
         async with self.stream(call, total_seconds=REQUEST_SECONDS) as response:
             content = await response.read() if largest is None else await read_up_to(response, largest)
-        size = weigh(content)
+        size = 0 if largest is None else weigh(content)
         if largest is not None and size > largest:
             raise AnswerTooLarge
         try:
