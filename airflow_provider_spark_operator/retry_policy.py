@@ -27,6 +27,7 @@ __all__ = ["SparkRetryPolicy"]
 
 STORE_KEY = "spark_memory_growth"
 _LIMIT_KEY = "spark_memory_at_limit"
+_LONGEST_WAIT = timedelta(days=10_000)
 
 
 class SparkRetryPolicy(RetryPolicy):
@@ -60,7 +61,7 @@ class SparkRetryPolicy(RetryPolicy):
     Raises:
         TypeError: A switch is not a boolean, or `capacity_wait` is not a duration.
         ValueError: `memory_growth` is not greater than 1, `memory_limit` is not a size, or `capacity_wait` is not
-            positive.
+            positive or longer than 10,000 days.
     """
 
     def __init__(
@@ -80,8 +81,10 @@ class SparkRetryPolicy(RetryPolicy):
         seconds = to_seconds(capacity_wait)
         if capacity_wait is not None and seconds is None:
             raise TypeError(f"capacity_wait must be a timedelta or a number of seconds, not {capacity_wait!r}")
-        if seconds is not None and not 0 < seconds < timedelta.max.total_seconds():
-            raise ValueError(f"capacity_wait must be a positive and finite duration, not {capacity_wait!r}")
+        if seconds is not None and not 0 < seconds <= _LONGEST_WAIT.total_seconds():
+            raise ValueError(
+                f"capacity_wait must be positive and at most {_LONGEST_WAIT.days} days, not {capacity_wait!r}"
+            )
         self.capacity_wait = None if seconds is None else timedelta(seconds=seconds)
         self.application_failures = application_failures
         self.deletions = deletions

@@ -148,7 +148,7 @@ def convert_streaming(value: object) -> Streaming | None:
     return value
 
 
-def check_streaming(streaming: Streaming | None, *, waits_on_worker: bool, is_named: bool) -> None:
+def check_streaming(streaming: Streaming | None, *, waits_on_worker: bool, is_named: bool, runs_sql: bool) -> None:
     """Reject streaming queries in a task that cannot watch or replace them.
 
     Raises:
@@ -156,6 +156,8 @@ def check_streaming(streaming: Streaming | None, *, waits_on_worker: bool, is_na
     """
     if streaming is not None and not waits_on_worker:
         raise ValueError("streaming: needs a worker that waits. Remove start_from_trigger and wait_for_completion")
+    if streaming is not None and runs_sql:
+        raise ValueError("streaming: sql reports no progress of a query. Set py_file instead of sql")
     if streaming is not None and not is_named:
         raise ValueError(
             "streaming: needs a name, because each DAG run would otherwise start another application next to the "

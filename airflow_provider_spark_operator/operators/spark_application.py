@@ -458,6 +458,7 @@ class SparkApplicationOperator(ResourceOperator):
             self.streaming,
             waits_on_worker=wait_for_completion and not start_from_trigger,
             is_named=name is not None or application is not None,
+            runs_sql=sql is not None,
         )
         if start_from_trigger:
             self._prepare_start()

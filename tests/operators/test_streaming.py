@@ -11,7 +11,9 @@ from airflow_provider_spark_operator.core.kubernetes.names import ANNOTATION_RES
 from airflow_provider_spark_operator.core.report.stream_health import StreamHealth
 from airflow_provider_spark_operator.exceptions import SparkStreamStalled
 from airflow_provider_spark_operator.follow.access.requests import wait_until_deleted
+from airflow_provider_spark_operator.follow.recording import stream_check
 from airflow_provider_spark_operator.follow.submission import replace, stop
+from airflow_provider_spark_operator.kube.errors import Forbidden, KubeError
 from airflow_provider_spark_operator.parameters import Streaming
 from airflow_provider_spark_operator.retry_policy import SparkRetryPolicy
 from airflow_provider_spark_operator.testing.applications import Application
@@ -107,6 +109,35 @@ def test_unexpected_error_of_the_check_is_one_warning(
     assert caplog.text.count(warning) == 1
 
 
+def test_missing_permission_for_the_log_is_one_warning(
+    cluster: Cluster, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    refusals = 0
+
+    async def refuse(*_: object) -> None:
+        nonlocal refusals
+        refusals += 1
+        if refusals > 2:
+            (application,) = running
+            application.succeed()
+        if refusals == 2:
+            raise KubeError(500, "InternalError", "the API is down")
+        raise Forbidden(403, "Forbidden", "no", "get", "pods/log", "jobs", "pi-driver")
+
+    running: list[Application] = []
+
+    async def script(application: Application) -> None:
+        await stream(application)
+        running.append(application)
+
+    monkeypatch.setattr(stream_check, "_read_report", refuse)
+    cluster.script = script
+    assert run(operator(streaming=streaming()), TaskInstance()) == "pi"
+    assert (
+        caplog.text.count("jobs/pi is followed without the check of its streaming queries: could not get pods/log") == 1
+    )
+
+
 def test_new_run_replaces_the_application_and_both_tasks_succeed(
     cluster: Cluster, deferrable: bool, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -162,6 +193,10 @@ def test_cleared_task_stops_its_application_before_it_runs_another(
         ({"streaming": Streaming(on_stall="stop")}, "streaming.on_stall must be 'fail' or 'warn', not 'stop'"),
         ({"streaming": Streaming(stalled_after=0)}, "streaming.stalled_after must be a number of seconds greater"),
         ({"streaming": True, "wait_for_completion": False}, "streaming: needs a worker that waits"),
+        (
+            {"streaming": True, "application": None, "sql": "SELECT 1", "image": "spark:4.3.0"},
+            "streaming: sql reports no progress of a query",
+        ),
         (
             {"streaming": True, "application": None, "name": None, "py_file": "local:///a.py", "image": "spark:4.3.0"},
             "streaming: needs a name, because each DAG run",

@@ -68,7 +68,7 @@ class StreamHealth:
         if report is None:
             self._progress = now
             return None
-        if report.queries and report.queries != self._latest:
+        if {**self._latest, **report.queries} != self._latest:  # two reads of a log overlap
             return self._note(report, now)
         age = now - self._progress
         if age < self._goal.stalled_seconds or self._has_warned:

@@ -10,7 +10,7 @@ from ...core.lifecycle.driver_end import get_driver_container
 from ...core.report.job_report import JobReport, parse_line
 from ...core.report.stream_health import WINDOW, StreamGoal, StreamHealth
 from ...kube.client import KubeClient
-from ...kube.errors import KubeError
+from ...kube.errors import Forbidden, KubeError
 from ..access.pods import has_ended, read_driver_pod
 from ..access.reference import ApplicationReference
 from ..access.side_task import run_beside
@@ -50,31 +50,42 @@ class StreamCheck:
     async def _follow(self, client: KubeClient, wait: asyncio.Timeout) -> None:
         clock = asyncio.get_running_loop().time
         self.health = health = StreamHealth(self._goal, clock())
+        is_refused = False
         while health.reached is None and health.stalled is None:
             await asyncio.sleep(health.pause)
-            warning = health.check(await _read_report(client, self._reference), clock())
+            report = None
+            try:
+                report = await _read_report(client, self._reference)
+            except Forbidden as error:
+                if not is_refused:
+                    self._warn(f"is followed without the check of its streaming queries: {error}. Grant the permission")
+                is_refused = True
+            except KubeError:
+                pass  # the next read can succeed
+            warning = health.check(report, clock())
             if warning is not None:
                 self._warn(warning)
         wait.reschedule(0)
 
 
 async def _read_report(client: KubeClient, reference: ApplicationReference) -> JobReport | None:
-    """Return what the job has reported lately. None if no driver runs, or if its log could not be read."""
+    """Return what the job has reported lately. None if no driver runs.
+
+    Raises:
+        KubeError: The API rejected a request or could not be reached.
+    """
     report = JobReport()
-    try:
-        pod = await read_driver_pod(client, reference)
-        if pod is None or has_ended(pod) or read_phase(get_status(pod)) != "running":
-            return None
-        stream = client.logs(
-            reference.namespace,
-            pod["metadata"]["name"],
-            container=get_driver_container(pod),
-            since_time=client.get_time() - WINDOW,
-            limit_bytes=_LONGEST,
-        )
-        async with aclosing(stream) as lines:
-            async for line in lines:
-                report |= parse_line(line) or JobReport()
-    except KubeError:
+    pod = await read_driver_pod(client, reference)
+    if pod is None or has_ended(pod) or read_phase(get_status(pod)) != "running":
         return None
+    stream = client.logs(
+        reference.namespace,
+        pod["metadata"]["name"],
+        container=get_driver_container(pod),
+        since_time=client.get_time() - WINDOW,
+        limit_bytes=_LONGEST,
+    )
+    async with aclosing(stream) as lines:
+        async for line in lines:
+            report |= parse_line(line) or JobReport()
     return report

@@ -42,6 +42,13 @@ def test_stall_is_reported_once_until_the_queries_recover() -> None:
     assert (health.reached, health.stalled) == (None, None)
 
 
+def test_report_that_is_read_again_is_no_progress() -> None:
+    health = StreamHealth(StreamGoal(stalled_seconds=60), 0)
+    health.check(report(name="a") | report(name="b"), 10)
+    assert health.check(report(name="b"), 69) is None
+    assert health.check(JobReport(), 70) == "is stalled: its queries have made no progress for 1m"
+
+
 def test_job_that_reports_nothing_is_stalled_and_can_be_ended() -> None:
     health = StreamHealth(StreamGoal(stalled_seconds=4, ends_stalled=True), 0)
     assert health.pause == 4
