@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 
 __all__ = ["SparkRetryPolicy"]
 
-
 STORE_KEY = "spark_memory_growth"
 _LIMIT_KEY = "spark_memory_at_limit"
 _LONGEST_WAIT = timedelta(days=10_000)
+_WAIT_KEY = "spark_capacity_wait"
 
 
 class SparkRetryPolicy(RetryPolicy):
@@ -155,11 +155,16 @@ class SparkRetryPolicy(RetryPolicy):
         if self.capacity_wait is None or context is None:
             return None
         number, first = read_reschedules(context)
-        since, now = first.isoformat() if first else None, datetime.now(UTC)
+        failed, now = _read_first_failure(context, first), datetime.now(UTC)
+        since = failed.isoformat() if failed else None
         wait = CapacityWait(self.capacity_wait.total_seconds(), since, number).add_failure(now)
         if wait is None:
             return None
-        return build_reschedule(wait.delay, self.capacity_wait, wait.describe(now))  # Airflow logs this reason
+        if number == 0 and "task_state_store" in context:
+            context["task_state_store"].set(_WAIT_KEY, {"since": now.isoformat()})
+        # Airflow counts from the start of the task that failed first.
+        timeout = self.capacity_wait + ((failed - first) if failed and first else timedelta())
+        return build_reschedule(wait.delay, timeout, wait.describe(now))  # Airflow logs this reason
 
     def _grow(self, context: "Context", roles: list[str]) -> None:
         growth = _read_factors(context)
@@ -196,6 +201,18 @@ def _read_factors(context: "Context") -> dict[str, float]:
     known = _read_store(context, STORE_KEY)
     factors = {role: known.get(role) for role in ROLES}
     return {role: float(factor) for role, factor in factors.items() if isinstance(factor, (int, float))}
+
+
+def _read_first_failure(context: "Context", first: datetime | None) -> datetime | None:
+    """Return when this try failed first because of a lack of capacity. None if it did not.
+
+    Args:
+        context: The context of the task.
+        first: The start of the task that was rescheduled first in this try. None if there is none.
+    """
+    stored = _read_store(context, _WAIT_KEY).get("since")
+    # Without a store, the start is the best that is known. An earlier time belongs to an earlier try.
+    return max(first, datetime.fromisoformat(stored)) if first and isinstance(stored, str) else first
 
 
 def _read_store(context: "Context", key: str) -> Mapping[str, object]:

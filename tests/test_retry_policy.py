@@ -106,6 +106,19 @@ def test_lack_of_capacity_is_rescheduled_until_capacity_wait_is_over(
 
 
 @pytest.mark.needs_airflow("3.4")
+def test_capacity_wait_counts_from_the_first_failure_of_the_try(context: Context) -> None:
+    values, now = cast("dict[str, Any]", context), datetime.now(UTC)
+    values |= {"ti": RescheduledInstance(now - timedelta(hours=5)), "task_reschedule_count": 0}
+    assert decide(lack_capacity(), context, capacity_wait=3600).action.value == "reschedule"
+    values["task_reschedule_count"] = 1
+    decision = cast("Any", decide(lack_capacity(), context, capacity_wait=3600))
+    assert decision.action.value == "reschedule"
+    assert decision.reschedule_timeout >= timedelta(hours=6)  # Airflow counts from the start of the task
+    values["ti"] = RescheduledInstance(now + timedelta(minutes=1))  # of a later try
+    assert cast("Any", decide(lack_capacity(), context, capacity_wait=3600)).reschedule_timeout == timedelta(hours=1)
+
+
+@pytest.mark.needs_airflow("3.4")
 def test_airflow_reschedules_the_task_without_using_a_retry() -> None:
     import structlog
     from airflow.sdk.execution_time import task_runner

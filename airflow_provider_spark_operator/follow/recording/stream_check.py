@@ -15,6 +15,7 @@ from ..access.pods import has_ended, read_driver_pod
 from ..access.reference import ApplicationReference
 from ..access.side_task import run_beside
 
+_LINES: Final = 10_000
 _LONGEST: Final = 4 * 1024 * 1024
 
 
@@ -83,6 +84,7 @@ async def _read_report(client: KubeClient, reference: ApplicationReference) -> J
         pod["metadata"]["name"],
         container=get_driver_container(pod),
         since_time=client.get_time() - WINDOW,
+        tail_lines=_LINES,
         limit_bytes=_LONGEST,
     )
     async with aclosing(stream) as lines:
