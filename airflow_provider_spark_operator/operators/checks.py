@@ -5,7 +5,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import timedelta
-from typing import Any
+from typing import Any, Final
 
 from airflow.sdk import XComArg
 
@@ -148,6 +148,12 @@ def convert_streaming(value: object) -> Streaming | None:
     return value
 
 
+NEEDS_NAME: Final = (
+    "needs a name, because each DAG run would otherwise start another application next to the running one, with the "
+    "same checkpoint. Set name"
+)
+
+
 def check_streaming(streaming: Streaming | None, *, waits_on_worker: bool, is_named: bool, runs_sql: bool) -> None:
     """Reject streaming queries in a task that cannot watch or replace them.
 
@@ -159,10 +165,7 @@ def check_streaming(streaming: Streaming | None, *, waits_on_worker: bool, is_na
     if streaming is not None and runs_sql:
         raise ValueError("streaming: sql reports no progress of a query. Set py_file instead of sql")
     if streaming is not None and not is_named:
-        raise ValueError(
-            "streaming: needs a name, because each DAG run would otherwise start another application next to the "
-            "running one, with the same checkpoint. Set name"
-        )
+        raise ValueError(f"streaming: {NEEDS_NAME}")
 
 
 @contextmanager

@@ -17,7 +17,7 @@ from ..core.compose.files import LocalFile
 from ..core.compose.restarts import describe_restarts, get_backoff
 from ..core.dialects.dialect import dialect_of
 from ..core.kubernetes.json_object import JsonObject
-from ..core.kubernetes.problems import InvalidResource
+from ..core.kubernetes.problems import InvalidResource, Problem
 from ..core.parameters.arguments import RESTARTS_BY_CLUSTER, OnFailedCheck
 from ..core.parameters.parameter_types import read_seconds
 from ..core.parameters.parameters import Parameters
@@ -41,6 +41,7 @@ from ..triggers.lifecycle import DEFERRAL_SLACK
 from ..triggers.run_record import require_prices
 from ..triggers.spark_application import SparkApplicationTrigger
 from . import lost_failure, requests, results, run_record, tries
+from .checks import NEEDS_NAME
 from .current_try import TRIGGER_FAILED, TaskTry, begin_try, is_deferral_of_earlier_try
 from .metrics import emit_metrics
 from .source import list_folders
@@ -217,12 +218,15 @@ class ApplicationRun:
 
         Raises:
             AirflowFailException: The file of the document could not be read.
-            InvalidResource: The document is not an application.
+            InvalidResource: The document is not an application, or that of streaming queries has no name.
         """
         task = self._task
         if task.source_error is not None:
             raise task.source_error
-        return read_document(task.application, task.api_version, name=task.name, namespace=task.namespace)
+        document = read_document(task.application, task.api_version, name=task.name, namespace=task.namespace)
+        if task.streaming is not None and not document["metadata"].get("name"):
+            raise InvalidResource([Problem("metadata.name", NEEDS_NAME)])
+        return document
 
     def _read_known_document(self) -> JsonObject:
         """Return the document, as far as it can be read when the task resumes: its file may have been deleted.

@@ -21,7 +21,7 @@ __all__ = ["DeleteSparkConnectOperator", "SparkConnectOperator"]
 
 # The server is the program, and the task ends when the server is ready.
 _NOT_FOR_SERVERS: Final = (
-    *("py_file", "py_files", "main_class", "arguments"),
+    *("py_file", "py_files", "main_class", "arguments", "sql", "sql_parameters", "sql_result", "streaming"),
     *("start_from_trigger", "wait_for_completion", "max_core_hours", "max_cost"),
 )
 
@@ -40,8 +40,9 @@ class SparkConnectOperator(SparkApplicationOperator):
         authenticate: Whether clients must send the token. Needs Spark 4. If False, everyone who can reach the driver
             can run programs in it. The default is True.
         **kwargs: The parameters of `SparkApplicationOperator` except `py_file`, `py_files`, `main_class`, `arguments`,
-            `start_from_trigger`, `wait_for_completion`, `max_core_hours` and `max_cost`. If `name` and the manifest
-            contain no name, all tries of the task use the same name.
+            `sql`, `sql_parameters`, `sql_result`, `streaming`, `start_from_trigger`, `wait_for_completion`,
+            `max_core_hours` and `max_cost`. If `name` and the manifest contain no name, all tries of the task use the
+            same name.
 
     Raises:
         TypeError: A switch is not a boolean.

@@ -169,7 +169,9 @@ def test_version_without_authentication_fails_the_task_without_a_retry(server: C
         run(start(False, image="spark:3.5.6"), TaskInstance())
 
 
-@pytest.mark.parametrize("name", ["py_file", "main_class", "arguments", "wait_for_completion", "max_cost"])
+@pytest.mark.parametrize(
+    "name", ["py_file", "main_class", "arguments", "sql", "streaming", "wait_for_completion", "max_cost"]
+)
 def test_parameter_of_other_programs_is_rejected(name: str) -> None:
     with pytest.raises(ValueError, match=f"{name}: not supported by SparkConnectOperator, which runs a server"):
         start(True, **{name: "1"})

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from airflow_provider_spark_operator.airflow_compat import AirflowFailException
 from airflow_provider_spark_operator.core.kubernetes.names import ANNOTATION_RESULT_TAKEN_BY, ANNOTATION_STOP
 from airflow_provider_spark_operator.core.report.stream_health import StreamHealth
 from airflow_provider_spark_operator.exceptions import SparkStreamStalled
@@ -19,7 +20,7 @@ from airflow_provider_spark_operator.retry_policy import SparkRetryPolicy
 from airflow_provider_spark_operator.testing.applications import Application
 from local_kubernetes.api.kinds.kinds import PODS
 from tests.cluster import Cluster, run_on
-from tests.operators.tasks import operator
+from tests.operators.tasks import DOCUMENT, operator
 from tests.task import TaskInstance, run
 
 LINE = 'spark-task {"queries": {"clicks": {"batch": %d, "first": %d, "rows": 2, "time": "now"}}}'
@@ -206,6 +207,13 @@ def test_cleared_task_stops_its_application_before_it_runs_another(
 def test_invalid_setting_is_rejected(parameters: dict[str, Any], message: str) -> None:
     with pytest.raises((TypeError, ValueError), match=message):
         operator(**parameters)
+
+
+def test_manifest_without_a_name_is_rejected(cluster: Cluster) -> None:
+    nameless = {**DOCUMENT, "metadata": {}}
+    with pytest.raises(AirflowFailException, match=r"metadata\.name: needs a name, because each DAG run"):
+        run(operator(application=nameless, name=None, streaming=True), TaskInstance())
+    assert cluster.applications() == []
 
 
 def test_image_gets_the_file_with_the_request(cluster: Cluster) -> None:
