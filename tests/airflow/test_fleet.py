@@ -4,7 +4,8 @@ The credentials are rotated twice during the test. The API server rejects the ol
 
 The test runs the scheduler, the triggerer, workers and the execution API of Airflow with PostgreSQL (or SQLite).
 Applications run on a real API server with a simulated node (`SIM_KUBECONFIG`), whose drivers succeed after moments. The
-controller starts when all tasks are deferred. `make airflow` runs the test. `SIM_TASKS` is the number of tasks.
+controller starts when most tasks are deferred. A ResourceQuota has room for a quarter of the drivers. Other tasks wait
+for capacity. `make airflow` runs the test. `SIM_TASKS` is the number of tasks.
 """
 
 import asyncio
@@ -14,6 +15,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import aclosing
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
@@ -25,12 +27,15 @@ import pytest
 
 from airflow_provider_spark_operator.core.kubernetes.names import ANNOTATION_RESULT_TAKEN_BY
 from airflow_provider_spark_operator.crds import build_custom_resource_definitions
+from airflow_provider_spark_operator.follow.submission.adoption import AdoptionState, read_adoption_state
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
 from airflow_provider_spark_operator.kube.errors import AlreadyExists
+from airflow_provider_spark_operator.kube.listwatch import Changed, Listed, Removed, list_and_watch
 from airflow_provider_spark_operator.kube.resources import (
     CUSTOM_RESOURCE_DEFINITIONS,
     NAMESPACES,
+    RESOURCE_QUOTAS,
     SERVICE_ACCOUNTS,
     SPARK_APPLICATIONS,
 )
@@ -75,7 +80,8 @@ from airflow_provider_spark_operator.operators.spark_application import SparkApp
 from airflow_provider_spark_operator.retry_policy import SparkRetryPolicy
 
 PROGRAM = {{"py_file": "local:///opt/job.py", "image": "spark:4.3.0", "service_account": "spark"}}
-COMMON = {{"namespace": "{namespace}", "deferrable": True, "get_logs": False, "retry_policy": SparkRetryPolicy()}}
+COMMON = {{"namespace": "{namespace}", "deferrable": True, "get_logs": False}}
+COMMON["retry_policy"] = SparkRetryPolicy(capacity_wait=timedelta(hours=1))
 
 # A task loses a try when its worker or the scheduler is killed.
 COMMON |= {{"retries": 20, "retry_delay": timedelta(seconds=1)}}
@@ -107,6 +113,8 @@ async def namespace(client: KubeClient) -> AsyncIterator[str]:
             await client.create(CUSTOM_RESOURCE_DEFINITIONS, definition, None)
         except AlreadyExists:
             continue
+    while not await client.is_served(SPARK_APPLICATIONS):  # noqa: ASYNC110 - the server needs a moment
+        await asyncio.sleep(0.1)
     await client.create(NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}, None)
     account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "spark"}}
     await client.create(SERVICE_ACCOUNTS, account, name)
@@ -148,9 +156,28 @@ class Fleet:
         return psutil.Process(self._present[name].process.pid).children(recursive=True)
 
 
+async def count_live(client: KubeClient, namespace: str, most: Counter[str]) -> None:
+    """Count how many applications of each task are live at the same time, after each change."""
+    live: dict[str, str] = {}
+    async with aclosing(list_and_watch(client, SPARK_APPLICATIONS, namespace)) as changes:
+        async for change in changes:
+            match change:
+                case Listed(items):
+                    live = {item["metadata"]["uid"]: _get_owner(item) for item in items if _is_live(item)}
+                case Changed(item) if _is_live(item):
+                    live[item["metadata"]["uid"]] = _get_owner(item)
+                case Changed(item) | Removed(item):
+                    live.pop(item["metadata"]["uid"], None)
+            most |= Counter(live.values())
+
+
 async def test_each_task_ends_as_its_application_although_processes_are_killed(
     client: KubeClient, namespace: str, tmp_path: Path
 ) -> None:
+    quota = {"metadata": {"name": "full"}, "spec": {"hard": {"pods": str(max(1, TASKS // 4))}}}
+    await client.create(RESOURCE_QUOTAS, quota, namespace)
+    at_once = Counter[str]()
+    counting = asyncio.create_task(count_live(client, namespace, at_once))
     dags, kubeconfig = tmp_path / "dags", tmp_path / "kubeconfig"
     dags.mkdir()
     template = tmp_path / "template.yaml"
@@ -170,22 +197,28 @@ async def test_each_task_ends_as_its_application_although_processes_are_killed(
             fleet = Fleet(components)
             states = await _run(components, fleet, credentials, namespace, kubeconfig)
 
+    assert counting.cancel()  # it has counted until now
     assert len(states) == TASKS
+    waits = _count_logs(tmp_path, "without using a retry", "*")  # of a worker on Airflow 3.4, else of a triggerer
+    assert waits > 0
     wrong = {name: state for name, state in states.items() if state != ("failed" if "bad" in name else "success")}
     assert wrong == {}
     found = (await client.list(SPARK_APPLICATIONS, namespace)).items
-    assert len({_get_owner(item) for item in found}) == TASKS
+    owners = {_get_owner(item) for item in found}
+    assert len(owners) == TASKS
+    assert at_once == dict.fromkeys(owners, 1)
     # A worker may be killed after it records the end of the application and before it reports to Airflow. Its task then
     # runs a second application, because no transaction includes both databases.
-    again = [
-        earlier for earlier, later in pairwise(sorted(found, key=_age)) if _get_owner(earlier) == _get_owner(later)
-    ]
-    assert all(ANNOTATION_RESULT_TAKEN_BY in item["metadata"]["annotations"] for item in again)
+    # If a try is lost while the cluster is full, its application of that time also remains.
+    earlier = [one for one, later in pairwise(sorted(found, key=_age)) if _get_owner(one) == _get_owner(later)]
+    assert all(ANNOTATION_RESULT_TAKEN_BY in item["metadata"]["annotations"] for item in earlier)
+    again = [item for item in earlier if "exceeded quota" not in str(item["status"])]
     assert len(again) <= fleet.killed_workers
     assert fleet.killed_workers > 0
     assert len(credentials.rejected_seconds) == ROTATIONS
     print(
-        f"{TASKS} tasks in {time.monotonic() - began:.0f} s; {fleet.killed_workers} workers killed, "
+        f"{TASKS} tasks in {time.monotonic() - began:.0f} s, {waits} logs with waits for capacity; "
+        f"{fleet.killed_workers} workers killed, "
         f"{len(again)} applications run again; credentials rejected for "
         f"{' and '.join(f'{seconds:.1f} s' for seconds in credentials.rejected_seconds)}; "
         f"{_count_logs(tmp_path, 'the Kubernetes API is not available: ')} triggers report that, "
@@ -193,8 +226,13 @@ async def test_each_task_ends_as_its_application_although_processes_are_killed(
     )
 
 
-def _count_logs(folder: Path, words: str) -> int:
-    logs = (folder / "airflow" / "logs" / "dag_id=fleet").rglob("attempt=*.log.trigger.*.log")
+def _is_live(application: Mapping[str, Any]) -> bool:
+    return read_adoption_state(application) is AdoptionState.LIVE
+
+
+def _count_logs(folder: Path, words: str, kind: str = ".trigger.*.log") -> int:
+    """Count the logs that contain the words. By default, only those of triggers."""
+    logs = (folder / "airflow" / "logs" / "dag_id=fleet").rglob(f"attempt=*.log{kind}")
     return sum(words in log.read_text(errors="replace") for log in logs)
 
 

@@ -214,3 +214,8 @@ def test_example_dag_succeeds(
 
     states = {task.task_id: str(task.state) for task in run.get_task_instances()}
     assert states == expected
+    if name == "spark_sql":
+        assert run.get_task_instance("read_totals").xcom_pull(task_ids="read_totals") == [
+            {"name": "ann", "orders": 2, "total": 4.5},
+            {"name": "bob", "orders": 1, "total": 2.25},
+        ]
