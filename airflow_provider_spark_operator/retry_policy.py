@@ -61,7 +61,7 @@ class SparkRetryPolicy(RetryPolicy):
     Raises:
         TypeError: A switch is not a boolean, or `capacity_wait` is not a duration.
         ValueError: `memory_growth` is not greater than 1, `memory_limit` is not a size, or `capacity_wait` is not
-            positive or longer than 10,000 days.
+            between 0 and 10,000 days.
     """
 
     def __init__(
