@@ -205,11 +205,12 @@ image: ## Build the image of the controller, the same from each clone of a commi
 	@docker history --human=false --format '{{.Size}} {{.CreatedBy}}' $(IMAGE) | awk '/opt.spark-operator/ {size += $$1} \
 	  END {printf "make image: the added layers have %d MB (limit 90)\n", size / 1e6; exit size > 90e6}'
 
-kind: image ## Create a cluster with a node, .kind/kubeconfig (KUEUE=v0.19.2 adds Kueue; needs Docker and kind)
+# The node pulls Spark's image itself: `kind load` fails for images of several platforms that Docker 29 has pulled.
+kind: image ## Create a cluster with a node, .kind/kubeconfig (KUEUE=v0.20.0 adds Kueue; needs Docker and kind)
 	@mkdir -p .kind
 	@kind create cluster --name spark-operator --image $(KIND_NODE) --kubeconfig .kind/kubeconfig --wait 180s
-	@docker pull --quiet $(SPARK_IMAGE)
-	@kind load docker-image --name spark-operator $(IMAGE) $(SPARK_IMAGE)
+	@kind load docker-image --name spark-operator $(IMAGE)
+	@docker exec spark-operator-control-plane crictl pull $(SPARK_IMAGE)
 	@[ -z "$(KUEUE)" ] || { $(kubectl) apply --server-side -f $(kueue_manifests); \
 	  $(kubectl) wait --for condition=Available --timeout 300s --namespace kueue-system --all deployment; }
 
@@ -232,11 +233,15 @@ site: ## Build the documentation site in .site
 	@NO_MKDOCS_2_WARNING=1 exec .site-venv/bin/mkdocs build --quiet --strict
 
 # The branch `pages` has one folder for each minor version. `latest` leads to the newest one that is not a candidate.
+# The root of the site leads to `latest`, or to the first candidate if nothing else exists.
+minor = $(shell cut -d . -f 1,2 <<<"$(version)")
 publish-site: site check-tag ## Publish the documentation of the release TAG on the branch pages (needs git and gh)
 	@git config user.name "release workflow" && git config user.email "noreply@github.com" && gh auth setup-git
 	@git fetch --quiet origin pages:pages || echo "make $@: the branch pages does not exist yet"
 	@PATH=$(CURDIR)/.site-venv/bin:$$PATH NO_MKDOCS_2_WARNING=1 RELEASE=$(version) mike -q deploy --branch pages -u \
-	  $$(cut -d . -f 1,2 <<<"$(version)") $$(case $(version) in *rc*) ;; *) echo latest;; esac)
+	  $(minor) $$(case $(version) in *rc*) ;; *) echo latest;; esac)
+	@case $(version) in *rc*) git cat-file -e pages:index.html 2>/dev/null || echo $(minor);; *) echo latest;; esac | \
+	  xargs -r .site-venv/bin/mike -q set-default --branch pages
 	@git push origin pages
 
 bench: $(stamp) ## Measure the provider, the controller (SIM_KUBECONFIG) and the local API server (KUBEBUILDER_ASSETS)
@@ -294,11 +299,15 @@ check-dist: dist | $(tools)/zizmor ## Build and check the distributions, and lis
 	@$(call list_packages,local-kubernetes,packages/local-kubernetes,local-kubernetes)
 
 version = $(shell sed -n 's/^__version__ = "\(.*\)"/\1/p' airflow_provider_spark_operator/__init__.py)
-check-tag: ## Check that TAG, the tag of a release, names the version of this commit, and that its changelog is complete
+check-tag: ## Check that TAG, the tag of a release, names this version, and that changelog and pages are complete
 	@[ "$${TAG:-}" = "v$(version)" ] || \
 	{ echo "make $@: could not release the tag '$${TAG:-}': this commit needs v$(version). Set TAG" >&2; exit 1; }
 	@[ -z "$(wildcard changelog.d/*.*.md)" ] || \
 	{ echo "make $@: could not release v$(version): changelog.d has fragments. Run make changelog" >&2; exit 1; }
+	@grep -q '^repository = "https://' pyproject.toml || \
+	{ echo "make $@: could not release v$(version): repository is empty. Set it in pyproject.toml" >&2; exit 1; }
+	@! grep -iE 'no release (is|yet)' README.md packages/*/README.md docs/guides/*.md >&2 || \
+	{ echo "make $@: could not release v$(version): pages deny that a release exists. Change these lines" >&2; exit 1; }
 
 # The section of the changelog, with the distributions and their lists of packages as files.
 release-page: check-tag ## Create the page of the release TAG on GitHub (needs gh, dist/ and sbom/)
@@ -307,6 +316,8 @@ release-page: check-tag ## Create the page of the release TAG on GitHub (needs g
 	  $$(case $(version) in *rc*) echo --prerelease;; esac) dist/* sbom/*.json
 
 changelog: $(tools)/zizmor ## Write the section of this version in CHANGELOG.md from the fragments in changelog.d
+	@! grep -qF '## [$(version)]' CHANGELOG.md || \
+	{ echo "make $@: could not write the section: CHANGELOG.md has one for $(version). Set a new version" >&2; exit 1; }
 	@$(tools)/towncrier build --yes --version $(version)
 
 bounds: dist ## Test the wheels with the lowest packages that they allow, and with the newest (needs a package index)

@@ -47,7 +47,7 @@ class Report:
         self._lines = 0
         self._omitted: set[str] = set()
 
-    def metadata(self, /, **values: object) -> None:
+    def metadata(self, **values: object) -> None:
         """Report facts about the result, for example `rows=12`. A later value replaces an earlier one.
 
         Args:
@@ -93,11 +93,8 @@ class Report:
             *queries: The queries, as `start()` and `toTable()` return them.
 
         Raises:
-            ValueError: There is no query.
             StreamingQueryException: A query has failed.
         """
-        if not queries:
-            raise ValueError("report.run needs at least one streaming query, as start() or toTable() returns it")
         seen: dict[str, dict[str, Any]] = {}
         while all(query.isActive for query in queries) and not self.stop_requested():
             for query in queries:

@@ -76,6 +76,7 @@ def test_wheel_contains_one_package_and_its_license(wheel: zipfile.ZipFile) -> N
 
 def test_wheel_lists_its_requirements(wheel: zipfile.ZipFile) -> None:
     metadata = read_metadata(wheel)
+    assert metadata["Metadata-Version"] == "2.4"  # indexes reject versions that they do not know
     required = {requirement.replace(" ", "") for requirement in metadata.get_all("Requires-Dist") or ()}
 
     if metadata["Name"] == "local-kubernetes":

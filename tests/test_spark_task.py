@@ -64,16 +64,6 @@ def test_value_of_any_type_becomes_text(tmp_path: Path) -> None:
     assert [str(metadata[name])[:20] for name in "abcd"] == ["[1 2]", hex(10**5000)[:20], "b'1'", str(2**64)]
 
 
-def test_name_of_a_value_can_be_any_word(tmp_path: Path) -> None:
-    lines, _ = run_job(tmp_path, "report.metadata(self=1)")
-    assert read_lines(lines).metadata == {"self": 1}
-
-
-def test_stream_without_queries_is_an_error() -> None:
-    with pytest.raises(ValueError, match=r"report\.run needs at least one streaming query"):
-        spark_task.Report().run()
-
-
 def test_job_outside_kubernetes_prints_and_writes_nothing(tmp_path: Path) -> None:
     lines, _ = run_job(tmp_path, "report.metadata(rows=1)", has_message_file=False)
     assert lines == ['spark-task {"metadata": {"rows": 1}}']

@@ -63,17 +63,9 @@ class Statement:
     line: int
 
 
-_BEGIN: Final = re.compile(
-    r"\s*(?:alter|analyze|cache|create|delete|desc|describe|drop|explain|from|insert|merge|refresh|select|show|table|"
-    r"truncate|uncache|update|with)\s",
-    re.IGNORECASE,
-)
-"""The begin of a statement whose last word can be the name of a table, such as `SELECT * FROM db.sql`."""
-
-
 def is_sql_file(text: str) -> bool:
     """Return whether `text` is the path of a file with SQL instead of a statement."""
-    return text.endswith(SQL_EXTENSION) and "\n" not in text and not _BEGIN.match(text)
+    return text.endswith(SQL_EXTENSION) and "\n" not in text
 
 
 def split_statements(text: str) -> list[Statement]:
