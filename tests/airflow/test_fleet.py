@@ -83,8 +83,8 @@ PROGRAM = {{"py_file": "local:///opt/job.py", "image": "spark:4.3.0", "service_a
 COMMON = {{"namespace": "{namespace}", "deferrable": True, "get_logs": False}}
 COMMON["retry_policy"] = SparkRetryPolicy(capacity_wait=timedelta(hours=1))
 
-# A task loses a try when its worker or the scheduler is killed.
-COMMON |= {{"retries": 20, "retry_delay": timedelta(seconds=1)}}
+# A task loses a try when its worker or the scheduler is killed, or when it submits with rejected credentials.
+COMMON |= {{"retries": 100, "retry_delay": timedelta(seconds=5)}}
 
 with DAG("fleet", schedule=None, max_active_tasks={tasks}):
     for number in range({tasks}):
