@@ -265,7 +265,7 @@ $(bin)/vale: requirements/vale/go.mod requirements/vale/go.sum | $(stamp)
 	$$build || $$build # a download may fail once
 
 prose: $(stamp) ## Check the documentation, docstrings and comments with Vale and the project's style (needs Go)
-	@$(call needs,command -v go >/dev/null,install Go 1.25 or newer with which Vale is built) \
+	@$(call needs,command -v go >/dev/null,install Go 1.26 or newer with which Vale is built) \
 	$(MAKE) --no-print-directory $(bin)/vale
 	@[ ! -x $(bin)/vale ] || \
 	{ rm -rf .prose; $(bin)/python docs/extract_prose.py .prose $(prose); $(bin)/vale $(prose) .prose; }
@@ -304,8 +304,8 @@ check-tag: ## Check that TAG, the tag of a release, names this version, and that
 	{ echo "make $@: could not release the tag '$${TAG:-}': this commit needs v$(version). Set TAG" >&2; exit 1; }
 	@[ -z "$(wildcard changelog.d/*.*.md)" ] || \
 	{ echo "make $@: could not release v$(version): changelog.d has fragments. Run make changelog" >&2; exit 1; }
-	@grep -q '^repository = "https://' pyproject.toml || \
-	{ echo "make $@: could not release v$(version): repository is empty. Set it in pyproject.toml" >&2; exit 1; }
+	@[ -z "$$(grep -L '^repository = "https://' $(projects))" ] || \
+	{ echo "make $@: could not release v$(version): repository is empty. Set it in $(projects)" >&2; exit 1; }
 	@! grep -iE 'no release (is|yet)' README.md packages/*/README.md docs/guides/*.md >&2 || \
 	{ echo "make $@: could not release v$(version): pages deny that a release exists. Change these lines" >&2; exit 1; }
 

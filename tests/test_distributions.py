@@ -54,7 +54,7 @@ def test_source_distribution_contains_the_package_and_what_indexes_show(source: 
         names = {name.partition("/")[2] for name in archive.getnames()}
     (package,) = {name.partition("/")[0] for name in names if name.endswith("/py.typed")}
 
-    assert {name for name in names if "/" not in name} - {"hatch_build.py", ".gitignore"} == {
+    assert {name for name in names if "/" not in name} - {"hatch_build.py", "project_urls.py", ".gitignore"} == {
         "CHANGELOG.md", "LICENSE", "NOTICE", "PKG-INFO", "README.md", "pyproject.toml"
     }  # fmt: skip
     assert {name.partition("/")[0] for name in names if "/" in name} == {package}
@@ -109,3 +109,17 @@ def test_urls_and_readme_follow_the_address_of_the_repository(address: str, tmp_
     else:
         assert urls == {}
         assert readme.strip() == text.strip()
+
+
+def test_urls_of_local_kubernetes_follow_the_same_address(tmp_path: Path) -> None:
+    source, setting = tmp_path / "source", re.compile(r'^repository = ".*"$', re.MULTILINE)
+    shutil.copytree(ROOT / "packages" / "local-kubernetes", source, ignore=shutil.ignore_patterns("tests"))
+    project = (source / "pyproject.toml").read_text(encoding="utf-8")
+    assert setting.findall(project) == setting.findall((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    changed = setting.sub('repository = "https://git.example.com/data/spark"', project)
+    (source / "pyproject.toml").write_text(changed, encoding="utf-8")
+
+    urls = read_metadata(build_wheel(source, tmp_path / "dist")).get_all("Project-URL") or ()
+
+    assert "Repository, https://git.example.com/data/spark" in urls
+    assert len(urls) == 4
