@@ -7,7 +7,7 @@ from pathlib import Path
 CHART = Path(__file__).parent / "spark-operator"
 README = CHART / "README.md"
 MARKER = "## Values\n"
-_KEY = re.compile(r"^(?P<indent> *)(?P<key>[a-zA-Z]\w*): ?(?P<value>.*?)(?: # (?P<comment>.*))?$")
+_KEY = re.compile(r"^(?P<indent> *)(?P<key>[a-zA-Z]\w*):(?: (?P<value>[^# ].*?))?(?: # (?P<comment>.*))?$")
 
 
 def build_readme() -> str:
