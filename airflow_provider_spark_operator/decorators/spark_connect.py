@@ -9,6 +9,7 @@ from airflow.sdk import Context
 from airflow.sdk.bases.decorator import DecoratedOperator, TaskDecorator, task_decorator_factory
 
 from ..airflow_compat import bind_output_handler
+from ..core.parameters.arguments import check_booleans
 from ..operators.spark_cluster import INHERITED
 from ..operators.spark_connect import SparkConnectOperator, find_place
 
@@ -45,7 +46,7 @@ class SparkConnectDecoratedOperator(DecoratedOperator):
         **kwargs: Arguments that Airflow accepts for all tasks, for example `task_id`, `retries` and `pool`.
 
     Raises:
-        TypeError: `server` is not a `SparkConnectOperator`.
+        TypeError: `server` is not a `SparkConnectOperator`, or `forward` is neither a boolean nor None.
         ValueError: A name is not a valid Kubernetes name, or not exactly one of `server` and `name` is set.
     """
 
@@ -73,6 +74,8 @@ class SparkConnectDecoratedOperator(DecoratedOperator):
             op_kwargs = {"spark": None, **(op_kwargs or {})}  # the task passes the session
         super().__init__(python_callable=python_callable, op_args=op_args, op_kwargs=op_kwargs, **kwargs)
         self.name, self.namespace, self.kubernetes_conn_id = place
+        if forward is not None:
+            check_booleans(forward=forward)
         self.forward = forward
         self._session: SparkSession | None = None
 

@@ -149,6 +149,11 @@ def test_other_application_is_not_a_server(sessions: list[Session], cluster: Clu
         run(decorate(call, name="pi"), TaskInstance())
 
 
+def test_forwarding_that_is_no_boolean_is_rejected() -> None:
+    with pytest.raises(TypeError, match="forward must be True or False, not 'yes'"):
+        decorate(call, name="shared", forward="yes")
+
+
 def test_missing_packages_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(spark_connect_runtime, "find_missing_packages", lambda: ["grpc", "pandas"])
     with pytest.raises(AirflowFailException, match=r"grpc, pandas not installed\. Install .*\[connect\]"):

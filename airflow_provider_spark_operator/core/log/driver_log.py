@@ -15,9 +15,11 @@ _LONGEST_INDENTATION: Final = 40
 _TAB: Final = 4
 _CONTROL: Final = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|[\x00-\x08\x0b-\x1f\x7f]")
 # Lines in Spark's layout, many of which report the shutdown after an error, and the frames of a stack trace.
+REPORT_MARKER: Final = "spark-task "
+"""The begin of a line with a part of the report of the job, the same as in `spark_task.py`, which does I/O."""
 _ROUTINE: Final = re.compile(
     rf"\d\d/\d\d/\d\d [\d:]{{8}} (?:(?:INFO|DEBUG) |{HARMLESS})|at [\w$.<>/@-]+\([^)]*\)|\.\.\. \d+ more$"
-    rf"|Using Spark's default log4j profile: |{REPEATING}"
+    rf"|Using Spark's default log4j profile: |{REPEATING}|{REPORT_MARKER}\{{"
 )
 
 _TITLE: Final = "\nLast lines of the driver's log:\n"
@@ -45,7 +47,7 @@ class LastLines:
     """The last lines of a log that is read line by line. Memory use does not grow with the log.
 
     Blank lines are left out. Routine lines are left out unless there are no other lines. These are Spark's lines of
-    level INFO and DEBUG, the warnings of every driver, and the frames of Java's stack traces.
+    level INFO and DEBUG, the warnings of every driver, the frames of Java's stack traces, and the report of the job.
     """
 
     def __init__(self) -> None:

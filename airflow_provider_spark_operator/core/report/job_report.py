@@ -8,6 +8,7 @@ from typing import Final, TypeAlias, TypeGuard, TypeVar
 
 from ..kubernetes.json_object import JsonObject, is_integer
 from ..kubernetes.pods import get_object, get_text
+from ..log.driver_log import REPORT_MARKER
 from ..log.secret_fields import hide_secrets
 from .record_values import cut_text, drop_unknown, measure
 
@@ -15,7 +16,6 @@ Scalar: TypeAlias = str | int | float | bool | None
 _Value = TypeVar("_Value")
 
 # The same as in `spark_task.py`, which is not imported here because it does I/O.
-MARKER: Final = "spark-task "
 KEY: Final = "spark-task"
 MAX_NAMES: Final = 50
 _MAX_QUERIES: Final = 10
@@ -98,9 +98,9 @@ class JobReport:
 
 def parse_line(line: str) -> JobReport | None:
     """Return the message in a line of the driver's log; None if the line contains none."""
-    if not line.startswith(MARKER) or len(line) > _LONGEST_LINE:
+    if not line.startswith(REPORT_MARKER) or len(line) > _LONGEST_LINE:
         return None
-    report = _read(_parse(line[len(MARKER) :]))
+    report = _read(_parse(line[len(REPORT_MARKER) :]))
     return report if report != JobReport() else None
 
 

@@ -27,6 +27,11 @@ def test_lines_before_the_log_and_repeated_messages_are_routine() -> None:
     assert collect_last_lines(profile, repeated, "ValueError: 7") == ("ValueError: 7",)
 
 
+def test_report_of_the_job_is_routine() -> None:
+    report = 'spark-task {"checks": {"not_empty": {"passed": false}}}'
+    assert collect_last_lines("ValueError: 7", report, "spark-task: ours") == ("ValueError: 7", "spark-task: ours")
+
+
 def test_warnings_and_lines_resembling_routine_are_kept() -> None:
     lines = ("26/01/01 00:00:00 WARN Utils: low", f"it said {ROUTINE}", "INFO: ours")
     assert collect_last_lines(*lines) == lines

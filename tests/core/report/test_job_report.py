@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from airflow_provider_spark_operator import spark_task
+from airflow_provider_spark_operator.core.log.driver_log import REPORT_MARKER
 from airflow_provider_spark_operator.core.report import job_report
 from airflow_provider_spark_operator.core.report.job_report import JobReport, parse_line, parse_message
 
@@ -20,7 +21,7 @@ def read(**members: Any) -> JobReport:
 
 def test_both_sides_have_the_same_format() -> None:
     theirs = (spark_task.MARKER, spark_task.KEY, spark_task.MAX_NAMES)
-    assert theirs == (job_report.MARKER, job_report.KEY, job_report.MAX_NAMES)
+    assert theirs == (REPORT_MARKER, job_report.KEY, job_report.MAX_NAMES)
 
 
 def test_messages_add_up_and_later_ones_count() -> None:
