@@ -63,7 +63,15 @@ async def _connect(client: KubeClient, name: str, words: list[str]) -> ExitCode:
     if missing := find_missing_packages():
         advice = "Install airflow-provider-spark-operator[connect]"
         raise CommandError(f"could not open a session: {', '.join(missing)} not installed. {advice}", ExitCode.INVALID)
-    listener, port = await forward_server(client, server, lambda error: print_error(str(error)))
+    shown = set[str]()
+
+    def report(error: Exception) -> None:
+        # PySpark connects again and again until a server that has just started listens.
+        if str(error) not in shown:
+            shown.add(str(error))
+            print_error(str(error))
+
+    listener, port = await forward_server(client, server, report)
     async with listener:
         print_note(f"forwarding port {server.port} of {server.reference} to localhost:{port}")
         code = await _run(words, _build_environment(server, port))

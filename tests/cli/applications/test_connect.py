@@ -18,6 +18,13 @@ names = ("SPARK_REMOTE", "SPARK_CONNECT_AUTHENTICATE_TOKEN")
 print(json.dumps([*sys.argv[1:], *(os.environ.get(name) for name in names)]))
 sys.exit(len(sys.argv) - 3)
 """
+# Waits until each of two connections is closed.
+CALLER = """
+import os, socket
+for _ in range(2):
+    with socket.create_connection(("localhost", int(os.environ["SPARK_REMOTE"].rpartition(":")[2]))) as connection:
+        assert connection.recv(1) == b""
+"""
 
 
 @pytest.fixture
@@ -76,6 +83,12 @@ def test_token_that_cannot_be_sent_is_exit_code_2(
 
 def test_failed_script_is_exit_code_1(script: str) -> None:
     assert main(["connect", "shared", "--exec", script]) == ExitCode.APPLICATION_FAILED
+
+
+def test_server_that_does_not_listen_yet_is_reported_once(script: str, capfd: pytest.CaptureFixture[str]) -> None:
+    Path(script).write_text(CALLER)
+    assert main(["connect", "shared", "--exec", script]) == ExitCode.SUCCESS
+    assert capfd.readouterr().err.count("error: ") == 1
 
 
 def test_lost_server_is_exit_code_5(
