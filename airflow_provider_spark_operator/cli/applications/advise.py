@@ -11,7 +11,7 @@ from ...core.kubernetes.json_object import JsonObject
 from ...core.kubernetes.pods import list_objects
 from ...core.kubernetes.times import read_time
 from ...core.report.record_values import cut_text
-from ...core.spark_metrics.advice import HISTORY_KEY, LEAST_RUNS, advise, choose_runs
+from ...core.spark_metrics.advice import HISTORY_KEY, advise, choose_runs, explain
 from ..airflow_api.client import TOKEN_VARIABLE, open_airflow, require_address
 from ..airflow_api.recorded_runs import RecordedRun, list_latest
 from ..base.ages import check_age, parse_duration
@@ -94,9 +94,7 @@ async def _read_rows(address: str, dag: str | None, since: datetime) -> tuple[li
 def _build_row(found: RecordedRun, since: datetime) -> JsonObject:
     runs = [run for run in choose_runs(list_objects(found.value)) if (end := read_time(run["end"])) and end >= since]
     advice = advise(runs)
-    reason = "nothing to change" if advice is None else ""
-    if len(runs) < LEAST_RUNS:
-        reason = f"measured runs: {len(runs)}. At least {LEAST_RUNS} are required"
+    reason = explain(runs) if advice is None else ""
     return {
         "dag": cut_text(found.dag, _LONGEST_ID),
         "task": cut_text(found.task, _LONGEST_ID),

@@ -17,6 +17,7 @@ from ..report.record_values import drop_unknown
 from ..spark.spark_conf import DYNAMIC_ALLOCATION_KEY
 from ..verdict.verdict import Outcome
 from .metrics import OTHER_MEMORY, Source
+from .sampling import SAMPLE_SECONDS
 
 HISTORY_KEY: Final = "spark_runs_measured"
 """The key of the XCom with what the latest runs of a task instance used."""
@@ -34,6 +35,8 @@ _STEP: Final = 256
 _SMALLEST: Final = 512
 # Spark's smallest overhead in MiB: a smaller heap does not make it smaller.
 _SMALLEST_OVERHEAD: Final = 384
+# The exit code with which Spark ends an executor whose heap is full.
+_JAVA_OUT_OF_MEMORY: Final = "exit code 52 "
 _SIZES: Final = ("heapMiB", "peakHeapMiB", "peakOffHeapMiB", "peakOtherMiB", "peakRssMiB")
 
 
@@ -58,7 +61,7 @@ def measure_run(record: KubernetesObject) -> JsonObject | None:
     """
     spark, totals, verdict = (get_object(record.get(name)) for name in ("spark", "totals", "verdict"))
     out_of_memory = _was_out_of_memory(record)
-    has_succeeded = spark and verdict.get("outcome") == Outcome.SUCCEEDED
+    has_succeeded = _is_measured(record) and verdict.get("outcome") == Outcome.SUCCEEDED
     if record.get("live") or not (has_succeeded or out_of_memory):
         return None
     memory, requests = get_object(spark.get("memory")), get_object(record.get("requests"))
@@ -79,13 +82,23 @@ def measure_run(record: KubernetesObject) -> JsonObject | None:
     return run
 
 
+def _is_measured(record: KubernetesObject) -> bool:
+    """Return whether Spark was measured until shortly before the end of the run."""
+    spark = get_object(record.get("spark"))
+    measured, end = read_time(spark.get("time")), read_time(record.get("end"))
+    if spark.get("source") == Source.EVENT_LOG:  # it is read only if it is complete
+        return True
+    return measured is not None and end is not None and (end - measured).total_seconds() <= 2 * SAMPLE_SECONDS
+
+
 def _was_out_of_memory(record: KubernetesObject) -> bool:
     """Return whether a pod of this try or of an earlier one was out of memory. An unknown try counts as such."""
     drivers = [get_object(one.get("driver")) for one in list_objects(record.get("attempts"))]
     pods = [*list_objects(record.get("executors")), *drivers]
     verdicts = [get_object(one.get("verdict")) for one in (record, *list_objects(record.get("earlierTries")))]
     return (
-        any("OOMKilled" in get_text(pod.get("exit")) for pod in pods)
+        any("OOMKilled" in (text := get_text(pod.get("exit"))) or _JAVA_OUT_OF_MEMORY in text for pod in pods)
+        or bool(get_object(record.get("spark")).get("memoryLosses"))
         or any(verdict.get("outOfMemory") for verdict in verdicts)
         or any(gap.get("what") == "earlierTries" for gap in list_objects(record.get("missing")))
     )
@@ -118,6 +131,18 @@ def advise(runs: Sequence[KubernetesObject]) -> Advice | None:
     if len(runs) < LEAST_RUNS or any(run.get("outOfMemory") for run in runs):
         return None
     return _advise_memory(runs, ROLE_EXECUTOR) or _advise_executors(runs) or _advise_memory(runs, ROLE_DRIVER)
+
+
+def explain(runs: Sequence[KubernetesObject]) -> str:
+    """Return why `advise` has no suggestion for these runs."""
+    if len(runs) < LEAST_RUNS:
+        return f"measured runs: {len(runs)}. At least {LEAST_RUNS} are required"
+    if any(run.get("outOfMemory") for run in runs):
+        return "a run was out of memory"
+    sizes = [get_object(run.get(role)) for run in runs for role in (ROLE_DRIVER, ROLE_EXECUTOR)]
+    if not any(size.get("peakRssMiB") for size in sizes) and not any(run.get("executorSeconds") for run in runs):
+        return "not measured: set spark.executor.processTreeMetrics.enabled=true, or name an event log in spark_metrics"
+    return "nothing to change"
 
 
 def _advise_memory(runs: Sequence[KubernetesObject], role: str) -> Advice | None:

@@ -11,7 +11,7 @@ from ..compose.memory import parse_mebibytes
 from ..kubernetes.names import ROLE_DRIVER, ROLE_EXECUTOR
 from ..kubernetes.pods import get_object, get_text
 from .metrics import Counts, Peak, Skew, Source, SparkMetrics, Work, find_settings
-from .ui_answers import find_worst, read_number, read_peak
+from .ui_answers import find_worst, is_memory_loss, read_number, read_peak
 
 _BEGIN: Final = b'{"Event":"SparkListener'
 LONGEST_LINE: Final = 2**20
@@ -100,6 +100,8 @@ class EventLog:
         name = get_text(event.get("Executor ID"))
         cores, begin, _ = self._executors.get(name, (0, 0, 0))
         self._executors[name] = (cores, begin, self._note_time(event.get("Timestamp")))
+        losses = self._work.memory_losses + is_memory_loss(event.get("Removed Reason"))
+        self._work = replace(self._work, memory_losses=losses)
 
     def _read_stage(self, event: Mapping[str, object]) -> None:
         tasks = read_number(get_object(event.get("Stage Info")).get("Number of Tasks"))
@@ -130,6 +132,7 @@ class EventLog:
             + read_number(read.get("Remote Bytes Read"))
             + read_number(read.get("Local Bytes Read")),
             self._work.shuffle_written + read_number(write.get("Shuffle Bytes Written")),
+            memory_losses=self._work.memory_losses,
         )
         self._spilled += read_number(metrics.get("Disk Bytes Spilled"))
         role = ROLE_DRIVER if info.get("Executor ID") == "driver" else ROLE_EXECUTOR

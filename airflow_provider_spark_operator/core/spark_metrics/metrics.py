@@ -56,6 +56,7 @@ class Work:
         shuffle_written: Bytes of shuffle data that were written.
         running_millis: The time of the tasks that have not ended, so far.
         unknown_tasks: The number of tasks that have not ended and whose time is not known.
+        memory_losses: The number of executors that ran out of memory, or were killed possibly because of it.
     """
 
     task_millis: int = 0
@@ -65,6 +66,7 @@ class Work:
     shuffle_written: int = 0
     running_millis: int = 0
     unknown_tasks: int = 0
+    memory_losses: int = 0
 
     @property
     def idle_share(self) -> float | None:
@@ -184,6 +186,7 @@ def build_metrics(metrics: SparkMetrics) -> JsonObject:
                     for role in (ROLE_DRIVER, ROLE_EXECUTOR)
                     if (memory := _build_memory(metrics.peaks.get(role, Peak()), metrics.heaps.get(role, 0)))
                 },
+                "memoryLosses": limit_number(work.memory_losses) or None,
                 "idleShare": None if work.idle_share is None else round(work.idle_share, 4),
                 "settings": list(metrics.settings),
                 "facts": [
@@ -254,6 +257,8 @@ def _list_facts(metrics: SparkMetrics) -> Iterator[tuple[str, str]]:
         yield "garbage collection", f"{_format_share(work.gc_millis, work.task_millis)} of the time of tasks"
     yield "shuffle", f"{format_bytes(work.shuffle_read)} read, {format_bytes(work.shuffle_written)} written"
     yield "spilled to disks", format_bytes(metrics.spilled)
+    if work.memory_losses:
+        yield "executors lost, probably out of memory", str(work.memory_losses)
     if skew:
         longest, median = skew.longest / 1000, skew.median / 1000
         name = cut_text(skew.name, _LONGEST_NAME)

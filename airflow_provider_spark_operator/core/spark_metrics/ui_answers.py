@@ -65,7 +65,8 @@ def read_executors(answer: object, now: datetime) -> tuple[Work, dict[str, Peak]
                 work.shuffle_written + read_number(one.get("totalShuffleWrite")),
                 unknown_tasks=work.unknown_tasks + read_number(one.get("activeTasks")),
             )
-    return work, peaks
+    losses = sum(is_memory_loss(one.get("removeReason")) for one in list_objects(answer))
+    return replace(work, memory_losses=losses), peaks
 
 
 def add_running_tasks(work: Work, answer: object, now: datetime) -> Work:
@@ -80,6 +81,14 @@ def add_running_tasks(work: Work, answer: object, now: datetime) -> Work:
     begins = [begin for task in tasks if (begin := _read_spark_time(get_object(task).get("launchTime")))]
     millis = sum(max(0, int((now - begin).total_seconds() * 1000)) for begin in begins)
     return replace(work, running_millis=millis, unknown_tasks=max(0, work.unknown_tasks - len(begins)))
+
+
+def is_memory_loss(reason: object) -> bool:
+    """Return whether Spark names memory as the cause, or a possible cause, of the end of an executor.
+
+    Spark writes `exit code 52(JVM OOM)` and `exit code 137(SIGKILL, possible container OOM)`.
+    """
+    return "OOM" in get_text(reason)
 
 
 def read_peak(metrics: Mapping[str, object]) -> Peak:

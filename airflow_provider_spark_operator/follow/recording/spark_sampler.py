@@ -220,7 +220,7 @@ class SparkInterface:
         work, peaks = await _compute(ui_answers.read_executors, await self._get("allexecutors"), now)
         if work.unknown_tasks:
             work = await self._add_running_tasks(work, now)
-        if latest is not None and latest.stages == stages:
+        if latest is not None and (latest.stages, latest.tasks) == (stages, tasks):
             return replace(latest, time=now, tasks=tasks, work=work, peaks=peaks)
         spilled, completed = await _compute(ui_answers.read_stages, await self._get("stages"))
         skew = await self._find_skew(completed, latest.skew if latest else None)

@@ -11,6 +11,7 @@ from airflow_provider_spark_operator.core.spark_metrics.advice import (
     Advice,
     advise,
     choose_runs,
+    explain,
     measure_run,
 )
 
@@ -174,6 +175,19 @@ RECORD: dict[str, Any] = {
 }
 
 
+@pytest.mark.parametrize(
+    ("runs", "reason"),
+    [
+        ([build_run()] * 2, "measured runs: 2. At least 3 are required"),
+        ([build_run(outOfMemory=True), build_run(), build_run()], "a run was out of memory"),
+        ([build_run(executor={}, driver={"podMiB": 1}, executorSeconds=0)] * 3, "not measured: set spark.executor."),
+        ([build_run()] * 3, "nothing to change"),
+    ],
+)
+def test_missing_suggestion_has_a_reason(runs: list[dict[str, Any]], reason: str) -> None:
+    assert explain(runs).startswith(reason)
+
+
 def test_record_shows_what_a_run_used() -> None:
     assert measure_run(RECORD) == {
         "end": "2026-11-27T08:00:00Z",
@@ -189,10 +203,15 @@ def test_record_shows_what_a_run_used() -> None:
 
 
 def test_time_of_tasks_in_the_spark_ui_permits_no_number_of_executors() -> None:
-    run = measure_run(RECORD | {"spark": RECORD["spark"] | {"source": "ui"}})
+    run = measure_run(RECORD | {"spark": RECORD["spark"] | {"source": "ui", "time": "2026-11-27T07:59:10Z"}})
 
     assert run is not None
     assert run["executorSeconds"] == 0
+
+
+@pytest.mark.parametrize("time", [{}, {"time": "2026-11-27T07:58:00Z"}, {"time": "soon"}])
+def test_run_that_was_not_measured_until_its_end_is_not_used(time: dict[str, str]) -> None:
+    assert measure_run(RECORD | {"spark": RECORD["spark"] | {"source": "ui"} | time}) is None
 
 
 @pytest.mark.parametrize("change", [{"live": True}, {"verdict": {"outcome": "Failed"}}, {"spark": 5}, {"spark": {}}])
@@ -204,6 +223,8 @@ def test_run_that_shows_nothing_is_not_used(change: dict[str, Any]) -> None:
     "change",
     [
         {"executors": [{"exit": "exit code 137 (OOMKilled)"}]},
+        {"executors": [{"exit": "exit code 52 (Error)"}]},
+        {"spark": RECORD["spark"] | {"memoryLosses": 1}},
         {"attempts": [{"driver": {"exit": "OOMKilled"}}, {"driver": None}]},
         {"verdict": {"outcome": "Failed", "outOfMemory": ["executor"]}, "spark": None},
         {"earlierTries": [{"verdict": {"outcome": "Failed", "outOfMemory": ["driver"]}}]},

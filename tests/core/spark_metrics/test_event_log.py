@@ -128,6 +128,15 @@ def test_removal_of_an_unknown_executor_adds_no_time() -> None:
     assert found.work.slot_millis == 0
 
 
+def test_executor_that_ran_out_of_memory_is_counted_and_kept() -> None:
+    reason = "The executor with id 2 exited with exit code 52(JVM OOM)."
+    removal = write("ExecutorRemoved", Timestamp=3000, **{"Executor ID": "2", "Removed Reason": reason})
+    found = read(removal, write_task(1000, 1900), write("ApplicationEnd"))
+
+    assert found is not None
+    assert found.work.memory_losses == 1
+
+
 def test_strange_number_of_cores_counts_as_one() -> None:
     environment = write("EnvironmentUpdate", **{"Spark Properties": {"spark.task.cpus": "99999999999999"}})
     added = write("ExecutorAdded", Timestamp=1000, **{"Executor ID": "1", "Executor Info": {"Total Cores": 4}})

@@ -84,6 +84,12 @@ def test_executors_show_work_and_memory_by_role() -> None:
     assert peaks == {"executor": Peak(100, 50, 230, 30), "driver": Peak(60, 0, 0)}
 
 
+def test_executors_that_memory_may_have_ended_are_counted() -> None:
+    reasons = ("exit code 52(JVM OOM)", "exit code 137(SIGKILL, possible container OOM)", "the node was removed", 5)
+    work, _ = read_executors([{"id": str(number), "removeReason": each} for number, each in enumerate(reasons)], NOW)
+    assert work.memory_losses == 2
+
+
 def test_tasks_that_have_not_ended_count_until_the_answer() -> None:
     work = read_executors([EXECUTOR | {"activeTasks": 2}] * 2, NOW)[0]
     begins = {"7": "2026-11-27T16:03:20.000GMT", "8": "2026-11-27T16:03:29.500GMT", "9": "2026-11-27T16:03:31.000GMT"}

@@ -100,6 +100,19 @@ async def run(client: Client, seconds: float = 100.0, conf: Mapping[str, str] | 
     return task
 
 
+async def test_spilled_bytes_of_a_long_stage_are_read_again_when_tasks_end() -> None:
+    client = Client()
+    task = await run(client, 20.0)
+    client.answers |= {
+        "jobs": [JOB | {"numCompletedTasks": 2}],
+        "stages": [STAGE | {"diskBytesSpilled": 77}],
+    }
+    await asyncio.sleep(30)
+    metrics = task.noted[-1][0]
+    assert metrics is not None
+    assert metrics.spilled == 77
+
+
 async def test_figures_are_read_every_30_seconds_and_stages_only_after_a_change() -> None:
     client = Client()
     task = await run(client)

@@ -139,7 +139,7 @@ for (const [name, totals] of Object.entries({
 test("small amounts have two significant digits", async () => {
   const totals = { ...ENDED.totals, requested: { driver: { coreHours: 0.00234 } }, cost: { amount: 1.239, currency: "EUR" } };
   const page = await openTable({ entries: [enter(1)], records: { r1: { ...ENDED, totals } } });
-  assert.deepEqual(readTable(page)[0].slice(-2), ["0.0023", "1.24"]);
+  assert.deepEqual(readTable(page)[0].slice(-2), ["0.0023", "1.24 EUR"]);
 });
 
 test("at most six records are read at once", async () => {

@@ -62,6 +62,7 @@ export function findZone() {
 }
 
 /** Return a time in this zone. */
+export const formatAmount = (value) => (value > 0 && value < 0.01 ? value.toPrecision(2) : value.toFixed(2));
 export const formatTime = (milliseconds) =>
   new Intl.DateTimeFormat("sv", { timeZone: findZone(), dateStyle: "short", timeStyle: "medium" }).format(milliseconds);
 

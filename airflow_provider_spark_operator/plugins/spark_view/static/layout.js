@@ -35,7 +35,7 @@ export function formatDuration(milliseconds) {
   return parts.filter((_, index) => numbers[index] > 0 && index < first + 2).join("") || "0s";
 }
 
-const formatShort = (duration) => (duration < 1000 ? `${Math.floor(duration)}ms` : formatDuration(duration));
+export const formatShort = (duration) => (duration < 1000 ? `${Math.floor(duration)}ms` : formatDuration(duration));
 
 /** Return the outcome of a run; its state while it runs. */
 export const nameOutcome = (record) => String(record.live ? record.state : record.verdict.outcome);

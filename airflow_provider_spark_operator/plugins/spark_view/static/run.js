@@ -1,8 +1,8 @@
 // The page of one task instance.
 
 import { ACTIVE, formatTaskPage, ignore, Problem, readLinks, readRecord, readState } from "./airflow.js";
-import { draw, findZone, formatTime, inAirflow, link, make, say, show } from "./elements.js";
-import { endRecord, findProblem, formatDuration, layOut, list, nameOutcome, readTime } from "./layout.js";
+import { draw, findZone, formatAmount, formatTime, inAirflow, link, make, say, show } from "./elements.js";
+import { endRecord, findProblem, formatDuration, formatShort, layOut, list, nameOutcome, readTime } from "./layout.js";
 
 const [LIVE, LATER, ENDED] = [5_000, 15_000, ["success", "failed", "skipped", "upstream_failed", "removed"]];
 const NOTHING = "This task recorded no run. Either it is not a task for a Spark application, it ended before it " +
@@ -51,9 +51,9 @@ function build(record, links, one) {
   const layout = layOut(record, { ticks: Math.min(10, Math.floor(window.innerWidth / 140)), now: Date.now() });
   const time = record.live ? ` as of ${formatTime(readTime(record.end))}` : "";
   return [
-    ...buildHead(record, layout), buildVerdict(record), buildLinks(links, one), buildLanes(layout),
-    section("Events", buildMarks(layout)), section("Waits", buildWaits(record, layout)),
+    ...buildHead(record, layout), buildVerdict(record), buildLinks(links, one),
     section(`Totals${time}`, buildTotals(record)), section("Advice", listTexts(record.advice, formatText)),
+    buildLanes(layout), section("Events", buildMarks(layout)), section("Waits", buildWaits(record, layout)),
     section("What Spark did", listTexts(record.spark?.facts, ({ name, text }) => make("li", {}, `${name}: ${text}`)) ||
       make("p", {}, "Not measured. Tasks with spark_metrics=True measure it.")),
     section("Reported by the job", listTexts(listReport(record.report ?? {}), formatText)),
@@ -150,11 +150,12 @@ const buildWaits = ({ waits, live }, { end: now }) => listTexts(waits, ({ kind, 
 const formatShare = (share, when) => (share > 0 ? `, ${Number((share * 100).toFixed(1))} % ${when}` : "");
 function buildTotals({ totals: { waitingSeconds, waitingShare, executors, executorsAtOnce, requested, cost } }) {
   return make("dl", {}, [
-    ["Waiting", waitingSeconds >= 0 && formatDuration(waitingSeconds * 1000) + formatShare(waitingShare, "of the run")],
+    ["Waiting", waitingSeconds >= 0 && formatShort(waitingSeconds * 1000) + formatShare(waitingShare, "of the run")],
     ["Executors", Object.entries(executors ?? {}).map(([state, number]) => `${number} ${state}`).join(", ")],
     ["Executors at once", executorsAtOnce],
     ...Object.entries(requested ?? {}).map(([role, { coreHours, gibHours, waitingShare }]) => [`Requested by ${role}s`,
-      `${coreHours} core-hours${formatShare(waitingShare, "before the containers started")}; ${gibHours} GiB-hours`]),
-    ["Cost", cost && `${cost.amount} ${cost.currency ?? ""}`],
+      `${formatAmount(coreHours)} core-hours${formatShare(waitingShare, "before the containers started")}; ` +
+        `${formatAmount(gibHours)} GiB-hours`]),
+    ["Cost", cost && `${formatAmount(cost.amount)} ${cost.currency ?? ""}`],
   ].filter(([, value]) => value || value === 0).map(([name, value]) => [make("dt", {}, name), make("dd", {}, value)]));
 }

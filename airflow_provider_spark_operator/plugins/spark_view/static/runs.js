@@ -1,14 +1,13 @@
 // The table of the tasks of a DAG run, or of the runs of a DAG.
 
 import { findActive, formatAddress, formatTaskPage, listRuns, readRecord } from "./airflow.js";
-import { formatTime, inAirflow, link, make, say, show } from "./elements.js";
+import { formatAmount, formatTime, inAirflow, link, make, say, show } from "./elements.js";
 import { endRecord, findProblem, formatDuration, nameOutcome, readTime } from "./layout.js";
 
 const [PAGE, AT_ONCE, LATER, NONE] = [50, 6, 15_000, "No task recorded a run."];
 const countHours = ({ requested }) =>
   requested && Object.values(requested).reduce((total, { coreHours }) => total + coreHours, 0);
 const duration = (seconds) => formatDuration(seconds * 1000);
-const amount = (value) => (value > 0 && value < 0.01 ? value.toPrecision(2) : value.toFixed(2));
 
 // The title of each column, its value for sorting, and how to show the value.
 const COLUMNS = [
@@ -22,8 +21,9 @@ const COLUMNS = [
   ["Totals as of", ({ record }) => readTime(record?.end), (time) => formatTime(time)],
   ["Waiting", ({ record }) => record?.totals.waitingSeconds, duration],
   ["Executors", ({ record }) => record?.totals.executorsAtOnce],
-  ["Core-hours", ({ record }) => record && countHours(record.totals), amount],
-  ["Cost", ({ record }) => record?.totals.cost?.amount, amount],
+  ["Core-hours", ({ record }) => record && countHours(record.totals), formatAmount],
+  ["Cost", ({ record }) => record?.totals.cost?.amount,
+    (value, { record }) => `${formatAmount(value)} ${record.totals.cost.currency}`],
 ];
 
 /** Show the runs of a DAG run or a DAG: the newest first, and more while the user scrolls. */
@@ -36,9 +36,8 @@ export async function showRuns(scope) {
     make("button", { type: "button", id: `by-${title}`, click: () => sort(title) }, title)));
   const filter = () => { words = field.value.toLowerCase(); render(); };
   const field = make("input", { type: "search", id: "filter", autocomplete: "off", input: filter });
-  const [body, end] = [make("tbody"), make("div", { class: "end" })];
+  const [body, end, status] = [make("tbody"), make("div", { class: "end" }), say("Reading the runs…")];
   const table = make("table", {}, make("thead", {}, make("tr", {}, heads)), body);
-  const status = say("Reading the runs…");
   const loadAll = async () => { while (await more() >= 0 && offset < total); };
   const all = make("button", { type: "button", id: "all", click: loadAll }, "Load all");
 
@@ -74,10 +73,9 @@ export async function showRuns(scope) {
   function draw(row) {
     let cells;
     try {
-      cells = columns.map(([, read, format = String]) => (read(row) === undefined ? "" : format(read(row))));
+      cells = columns.map(([, read, format = String]) => (read(row) === undefined ? "" : format(read(row), row)));
     } catch { // a malformed record
-      [row.record, row.text] = [undefined, "no record"];
-      return draw(row);
+      return draw(Object.assign(row, { record: undefined, text: "no record" }));
     }
     row.words = cells.join(" ").toLowerCase();
     const [task, ...others] = [link(cells[0], findPage(row.one), { id: row.id }), ...cells.slice(1)];
