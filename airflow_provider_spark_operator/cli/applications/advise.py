@@ -48,7 +48,8 @@ def run(
     """Suggest smaller requests of memory and executors, from what the last runs of each task used.
 
     Tasks with the parameter spark_metrics record what Spark used. A suggestion contains the figures and the parameter
-    to change. It follows from at least three successful runs, and is never below the measured peak plus 25 %.
+    to change. It follows from at least three successful runs. A size is never below the largest measured heap plus
+    25 %.
 
     The cluster does not contain these figures, so the command reads what tasks stored in Airflow.
 

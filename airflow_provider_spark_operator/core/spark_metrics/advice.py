@@ -1,6 +1,6 @@
 """Suggest a smaller request, from what Spark used in the last runs of a task.
 
-A suggestion is never below the measured peak plus `MARGIN`, and never follows from less than `LEAST_RUNS` runs.
+A suggested size is never below the measured peak plus `MARGIN`, and never follows from less than `LEAST_RUNS` runs.
 """
 
 from collections.abc import Iterable, Sequence

@@ -142,6 +142,13 @@ test("small amounts have two significant digits", async () => {
   assert.deepEqual(readTable(page)[0].slice(-2), ["0.0023", "1.24 EUR"]);
 });
 
+test("amounts of a record that lacks pods are lower limits", async () => {
+  const totals = { ...ENDED.totals, requested: { driver: { coreHours: 0.5 } }, cost: { amount: 2, currency: "EUR" } };
+  const missing = [{ what: "executors", why: "forbidden" }];
+  const page = await openTable({ entries: [enter(1)], records: { r1: { ...ENDED, totals, missing } } });
+  assert.deepEqual(readTable(page)[0].slice(-2), ["≥ 0.50", "≥ 2.00 EUR"]);
+});
+
 test("at most six records are read at once", async () => {
   const page = await openTable({ entries: Array.from({ length: 50 }, (_, index) => enter(index)) });
   assert.equal(browser.most, 6);

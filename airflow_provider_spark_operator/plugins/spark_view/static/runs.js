@@ -2,11 +2,12 @@
 
 import { findActive, formatAddress, formatTaskPage, listRuns, readRecord } from "./airflow.js";
 import { formatAmount, formatTime, inAirflow, link, make, say, show } from "./elements.js";
-import { endRecord, findProblem, formatDuration, nameOutcome, readTime } from "./layout.js";
+import { endRecord, findProblem, formatDuration, list, nameOutcome, readTime } from "./layout.js";
 
 const [PAGE, AT_ONCE, LATER, NONE] = [50, 6, 15_000, "No task recorded a run."];
-const countHours = ({ requested }) =>
-  requested && Object.values(requested).reduce((total, { coreHours }) => total + coreHours, 0);
+const sumHours = ({ requested }) => requested && Object.values(requested).reduce((sum, one) => sum + one.coreHours, 0);
+const atLeast = (value, { record: { missing } }) => (list(missing).some(({ what }) =>
+  /^(end|attempts|pods|executors|totals)/.test(what)) ? "≥ " : "") + formatAmount(value);
 const duration = (seconds) => formatDuration(seconds * 1000);
 
 // The title of each column, its value for sorting, and how to show the value.
@@ -21,9 +22,9 @@ const COLUMNS = [
   ["Totals as of", ({ record }) => readTime(record?.end), (time) => formatTime(time)],
   ["Waiting", ({ record }) => record?.totals.waitingSeconds, duration],
   ["Executors", ({ record }) => record?.totals.executorsAtOnce],
-  ["Core-hours", ({ record }) => record && countHours(record.totals), formatAmount],
+  ["Core-hours", ({ record }) => record && sumHours(record.totals), atLeast],
   ["Cost", ({ record }) => record?.totals.cost?.amount,
-    (value, { record }) => `${formatAmount(value)} ${record.totals.cost.currency}`],
+    (value, row) => `${atLeast(value, row)} ${row.record.totals.cost.currency}`],
 ];
 
 /** Show the runs of a DAG run or a DAG: the newest first, and more while the user scrolls. */
@@ -92,8 +93,7 @@ export async function showRuns(scope) {
       const row = known.get(key) ?? { one, id: `row-${known.size}`, text: "…" };
       if (row.time !== time) due.add(row);
       if (!known.has(key)) fresh.push(row);
-      row.time = time;
-      known.set(key, row);
+      known.set(key, Object.assign(row, { time }));
     }
     rows.splice(from, 0, ...fresh);
     offset += from < offset ? fresh.length : page.runs.length;
