@@ -20,7 +20,7 @@ from airflow_provider_spark_operator.hooks.task_log import TaskLog
 from airflow_provider_spark_operator.kube.resources import SPARK_APPLICATIONS
 from airflow_provider_spark_operator.local.cluster import run_cluster
 
-SECONDS = 4.0
+SECONDS = 8.0
 PROGRAM = f"""
 import time
 from pyspark import TaskContext
@@ -73,7 +73,7 @@ async def test_spark_ui_shows_the_work_of_a_real_application(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(spark_sampler, "FIRST_SECONDS", 1.0)
-    monkeypatch.setattr(spark_sampler, "SAMPLE_SECONDS", 3.0)
+    monkeypatch.setattr(spark_sampler, "SAMPLE_SECONDS", 1.0)
     monkeypatch.setattr(spark_sampler, "MAX_FAILURES", 100)
     script, events = tmp_path / "job.py", tmp_path / "events"
     script.write_text(PROGRAM)
