@@ -14,6 +14,7 @@ from typing import Any, Final, TypeAlias
 from ..kubernetes.names import LABEL_QUEUE_NAME
 from ..kubernetes.problems import Problem
 from ..spark.spark_conf import DYNAMIC_ALLOCATION_KEY, IMAGE_KEY, uses_dynamic_allocation
+from ..spark.spot import SPOT_LABELS
 from . import parameter_checks as checks
 from .declaration import Form, Panel, declare, read_declarations
 from .parameter_types import (
@@ -349,6 +350,10 @@ class Parameters:
         """Return the problem with executors that the cluster or the version of Spark does not support."""
         if self.executors_on_spot is not None and self.cluster is not None:
             return Problem("executors_on_spot", "cannot be set together with cluster, whose workers run the executors")
+        spot, selector = self.executors_on_spot, self.node_selector
+        labels = SPOT_LABELS.get(spot.strip(), ())[:1] if isinstance(spot, str) else _get_parts(spot, Mapping)
+        if not _get_parts(selector, Mapping).keys().isdisjoint(labels):
+            return Problem("node_selector", "sets the label of executors_on_spot for all pods: remove it here")
         given = [name for name in ("executor_recovery", "executor_resize") if getattr(self, name) is not None]
         tag = find_version_in_tag(self.image) if isinstance(self.image, str) else None
         version = next((each for each in (self.spark_version, tag) if isinstance(each, str)), "")

@@ -108,6 +108,14 @@ def test_recovery_mode_is_a_property(document: dict[str, Any], value: Any, text:
         ({"executors_on_spot": {"a": "1", "b": "2"}}, "executors_on_spot: must be one label"),
         ({"executors_on_spot": {}}, "executors_on_spot: must be one label"),
         ({"executors_on_spot": {"a": "b c"}}, "must be a label value"),
+        (
+            {"executors_on_spot": "gke", "node_selector": {"cloud.google.com/gke-spot": "false"}},
+            "node_selector: sets the label of executors_on_spot for all pods",
+        ),
+        (
+            {"executors_on_spot": {"pool": "spot"}, "node_selector": {"pool": "big"}},
+            "node_selector: sets the label of executors_on_spot for all pods",
+        ),
         ({"executors_on_spot": "gke", "cluster": "shared"}, "executors_on_spot: cannot be set together with cluster"),
         ({"executor_recovery": "maybe"}, "executor_recovery: must be True or False"),
         ({"executor_resize": "often"}, "executor_resize: must be a number of seconds or a timedelta"),
