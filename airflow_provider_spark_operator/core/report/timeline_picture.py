@@ -19,8 +19,8 @@ _COUNTS: Final = 110  # the height of the curve of the executors
 _MAX_TICKS: Final = 10
 _LONGEST_TEXT: Final = 120
 _COLOURS: Final[Mapping[Tone, str]] = {
-    Tone.WAITING: "#b0b7c3",
-    Tone.STARTING: "#e0a82e",
+    Tone.WAITING: "#8a94a5",
+    Tone.STARTING: "#b8860b",
     Tone.RUNNING: "#3a9d5d",
     Tone.SUCCEEDED: "#1f6f3f",
     Tone.FAILED: "#c8402f",

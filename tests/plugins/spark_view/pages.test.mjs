@@ -142,6 +142,12 @@ test("small amounts have two significant digits", async () => {
   assert.deepEqual(readTable(page)[0].slice(-2), ["0.0023", "1.24 EUR"]);
 });
 
+test("a failed run is marked", async () => {
+  const failed = { ...ENDED, verdict: { outcome: "Failed", sentence: "no" } };
+  const page = await openTable({ entries: [enter(1), enter(2)], records: { r1: ENDED, r2: failed } });
+  assert.deepEqual(page.all("tbody")[0].children.map((row) => row.attributes.class).sort(), ["Failed", "Succeeded"]);
+});
+
 test("amounts of a record that lacks pods are lower limits", async () => {
   const totals = { ...ENDED.totals, requested: { driver: { coreHours: 0.5 } }, cost: { amount: 2, currency: "EUR" } };
   const missing = [{ what: "executors", why: "forbidden" }];

@@ -72,15 +72,15 @@ export async function showRuns(scope) {
   }
 
   function draw(row) {
-    let cells;
     try {
-      cells = columns.map(([, read, format = String]) => (read(row) === undefined ? "" : format(read(row), row)));
+      row.cells = columns.map(([, read, format = String]) => (read(row) === undefined ? "" : format(read(row), row)));
     } catch { // a malformed record
       return draw(Object.assign(row, { record: undefined, text: "no record" }));
     }
-    row.words = cells.join(" ").toLowerCase();
-    const [task, ...others] = [link(cells[0], findPage(row.one), { id: row.id }), ...cells.slice(1)];
-    row.element = make("tr", {}, make("th", { scope: "row" }, task), others.map((text) => make("td", {}, text)));
+    row.words = row.cells.join(" ").toLowerCase();
+    const [task, ...others] = [link(row.cells[0], findPage(row.one), { id: row.id }), ...row.cells.slice(1)];
+    row.element = make("tr", { class: row.record?.verdict?.outcome }, make("th", { scope: "row" }, task),
+      others.map((text) => make("td", {}, text)));
   }
 
   /** Read a page of runs, and the records that are new, changed or due. Return the number of new runs. */
