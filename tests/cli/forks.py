@@ -30,6 +30,7 @@ class Forks:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
+            cwd=Path(__file__).parents[2],  # a test may have changed its own, in which this module is not found
             env={**os.environ, **(variables or {})},
         )
         self._lock = Lock()
