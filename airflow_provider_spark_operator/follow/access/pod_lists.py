@@ -47,8 +47,8 @@ async def list_application_pods(
     label = dialect_of(reference.resource.api_version).application_label
     known, key = _lists.setdefault(client, {}), (reference.namespace, label, is_background)
     if key not in known:
-        known[key] = PodLists(client, reference.namespace, label, _PAUSE if is_background else 0.0)
-    return await known[key].read(reference.name)
+        known[key] = PodLists(reference.namespace, label, _PAUSE if is_background else 0.0)
+    return await known[key].read(client, reference.name)
 
 
 @dataclass
@@ -66,15 +66,15 @@ class _Question:
 class PodLists:
     """Lists pods by the value of one label. One request answers all names that were asked for during the one before.
 
+    A reference to the client would keep the client in memory after its last use.
+
     Args:
-        client: The client of the cluster.
         namespace: The namespace of the pods.
         label: The label that has the name of the application.
         pause: The shortest time between two lists, in seconds.
     """
 
-    def __init__(self, client: KubeClient, namespace: str, label: str, pause: float = 0.0) -> None:
-        self._client = client
+    def __init__(self, namespace: str, label: str, pause: float = 0.0) -> None:
         self._namespace = namespace
         self._label = label
         self._reading = asyncio.Lock()
@@ -83,8 +83,12 @@ class PodLists:
         self._pause = pause
         self._next = -inf
 
-    async def read(self, name: str) -> list[JsonObject]:
+    async def read(self, client: KubeClient, name: str) -> list[JsonObject]:
         """List the pods of an application. The request begins after this call.
+
+        Args:
+            client: The client of the cluster, the same for all calls.
+            name: The name of the application.
 
         Raises:
             KubeError: The pods could not be listed.
@@ -93,12 +97,12 @@ class PodLists:
         async with self._reading:
             if question.is_open:
                 await asyncio.sleep(max(0.0, self._next - asyncio.get_running_loop().time()))
-                await self._answer({name: question})
+                await self._answer(client, {name: question})
         if question.error is not None:
             raise question.error
         return question.pods or []
 
-    async def _answer(self, first: dict[str, _Question]) -> None:
+    async def _answer(self, client: KubeClient, first: dict[str, _Question]) -> None:
         [name] = first
         self._questions.pop(name, None)
         self._next = asyncio.get_running_loop().time() + self._pause
@@ -106,7 +110,7 @@ class PodLists:
         others = islice((other for other in self._questions if len(other) <= _MAX_LABEL), most - 1)
         asked = first | {other: self._questions.pop(other) for other in [*others]}
         try:
-            pods = await self._request([*asked])
+            pods = await self._request(client, [*asked])
         except Exception as error:
             for question in asked.values():
                 question.error = error
@@ -115,6 +119,6 @@ class PodLists:
         for each, question in asked.items():
             question.pods = [pod for pod in pods if pod["metadata"]["labels"][self._label] == each]
 
-    async def _request(self, names: Sequence[str]) -> list[JsonObject]:
+    async def _request(self, client: KubeClient, names: Sequence[str]) -> list[JsonObject]:
         selector = f"{self._label}={names[0]}" if len(names) == 1 else f"{self._label} in ({','.join(names)})"
-        return (await self._client.list(PODS, self._namespace, label_selector=selector)).items
+        return (await client.list(PODS, self._namespace, label_selector=selector)).items

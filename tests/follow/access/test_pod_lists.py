@@ -1,12 +1,15 @@
 import asyncio
+import gc
+import weakref
 from collections.abc import Sequence
 
 import pytest
 
 from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
-from airflow_provider_spark_operator.follow.access.pod_lists import PodLists
+from airflow_provider_spark_operator.follow.access.pod_lists import PodLists, list_application_pods
+from airflow_provider_spark_operator.follow.access.reference import ApplicationReference
 from airflow_provider_spark_operator.kube.collection import ObjectList
-from airflow_provider_spark_operator.kube.resources import ResourceType
+from airflow_provider_spark_operator.kube.resources import SPARK_APPLICATIONS, ResourceType
 
 LABEL = "spark-app-name"
 
@@ -35,11 +38,22 @@ class Server:
         return ObjectList([pod for pod in self._pods if pod["metadata"]["labels"][LABEL] in names], "1", True)
 
 
-def build(server: Server, pause: float = 0.0) -> PodLists:
-    return PodLists(server, "default", LABEL, pause)  # type: ignore[arg-type]
+class Lists:
+    """The lists of one server."""
+
+    def __init__(self, server: Server, pause: float) -> None:
+        self._lists, self._server = PodLists("default", LABEL, pause), server
+
+    async def read(self, name: str) -> list[JsonObject]:
+        """List the pods of an application."""
+        return await self._lists.read(self._server, name)  # type: ignore[arg-type]
 
 
-async def ask(lists: PodLists, *names: str) -> list[asyncio.Task[list[JsonObject]]]:
+def build(server: Server, pause: float = 0.0) -> Lists:
+    return Lists(server, pause)
+
+
+async def ask(lists: Lists, *names: str) -> list[asyncio.Task[list[JsonObject]]]:
     """Ask for the pods of applications. The list begins, or each question waits for the list before it."""
     tasks = [asyncio.create_task(lists.read(name)) for name in names]
     for _ in range(3):
@@ -118,3 +132,14 @@ async def test_applications_asked_for_during_the_pause_share_the_next_list() -> 
     await lists.read("a")
     await asyncio.gather(*await ask(lists, "b", "c"))
     assert server.selectors == [f"{LABEL}=a", f"{LABEL} in (b,c)"]
+
+
+async def test_client_that_is_no_longer_used_is_freed() -> None:
+    server = Server([])
+    server.is_open.set()
+    reference = ApplicationReference("jobs", "pi", "u1", SPARK_APPLICATIONS)
+    await list_application_pods(server, reference)  # type: ignore[arg-type]
+    known = weakref.ref(server)
+    del server
+    gc.collect()
+    assert known() is None
