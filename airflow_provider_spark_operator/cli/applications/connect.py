@@ -66,7 +66,7 @@ async def _connect(client: KubeClient, name: str, words: list[str]) -> ExitCode:
     shown = set[str]()
 
     def report(error: Exception) -> None:
-        # PySpark connects again and again until a server that has just started listens.
+        # PySpark connects again and again until a new server listens.
         if str(error) not in shown:
             shown.add(str(error))
             print_error(str(error))

@@ -46,8 +46,9 @@ _USER_INFO: Final = re.compile(r"(://)[^\s/@]+@")
 class LastLines:
     """The last lines of a log that is read line by line. Memory use does not grow with the log.
 
-    Blank lines are left out. Routine lines are left out unless there are no other lines. These are Spark's lines of
-    level INFO and DEBUG, the warnings of every driver, the frames of Java's stack traces, and the report of the job.
+    Blank lines are left out. Routine lines are left out unless there are no other lines. Routine are Spark's lines of
+    level INFO and DEBUG and the warnings of every driver. The frames of Java's stack traces and the report of the job
+    are routine too.
     """
 
     def __init__(self) -> None:
