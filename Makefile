@@ -299,15 +299,14 @@ check-dist: dist | $(tools)/zizmor ## Build and check the distributions, and lis
 	@$(call list_packages,local-kubernetes,packages/local-kubernetes,local-kubernetes)
 
 version = $(shell sed -n 's/^__version__ = "\(.*\)"/\1/p' airflow_provider_spark_operator/__init__.py)
-check-tag: ## Check that TAG, the tag of a release, names this version, and that changelog and pages are complete
+check-tag: ## Check that TAG, the tag of a release, names this version, and that the changelog is complete
 	@[ "$${TAG:-}" = "v$(version)" ] || \
 	{ echo "make $@: could not release the tag '$${TAG:-}': this commit needs v$(version). Set TAG" >&2; exit 1; }
 	@[ -z "$(wildcard changelog.d/*.*.md)" ] || \
 	{ echo "make $@: could not release v$(version): changelog.d has fragments. Run make changelog" >&2; exit 1; }
-	@[ -z "$$(grep -L '^repository = "https://' $(projects))" ] || \
-	{ echo "make $@: could not release v$(version): repository is empty. Set it in $(projects)" >&2; exit 1; }
-	@! grep -iE 'no release (is|yet)' README.md packages/*/README.md docs/guides/*.md >&2 || \
-	{ echo "make $@: could not release v$(version): pages deny that a release exists. Change these lines" >&2; exit 1; }
+	@[ -n "$${REPOSITORY_ADDRESS:-}" ] || [ -z "$$(grep -L '^repository = "https://' $(projects))" ] || \
+	{ echo "make $@: could not release v$(version): the address of the repository is unknown." \
+	  "Set REPOSITORY_ADDRESS, or repository in $(projects)" >&2; exit 1; }
 
 # The section of the changelog, with the distributions and their lists of packages as files.
 release-page: check-tag ## Create the page of the release TAG on GitHub (needs gh, dist/ and sbom/)

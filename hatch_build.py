@@ -1,5 +1,6 @@
 """What the metadata of the package derives from the address of the repository: project URLs and links of the readme."""
 
+import os
 import re
 from pathlib import Path
 from typing import Any
@@ -8,11 +9,16 @@ from hatchling.metadata.plugin.interface import MetadataHookInterface
 
 
 class AddressHook(MetadataHookInterface):
-    """Sets the readme and the URLs. The address is `repository` in `[tool.hatch.metadata.hooks.custom]`."""
+    """Sets the readme and the URLs.
+
+    The address is `repository` in `[tool.hatch.metadata.hooks.custom]`, or the environment variable REPOSITORY_ADDRESS,
+    which the release workflow sets.
+    """
 
     def update(self, metadata: dict[str, Any]) -> None:
         """Set the dynamic fields."""
-        address, release = self.config["repository"], f"v{metadata['version']}"
+        address = self.config["repository"] or os.environ.get("REPOSITORY_ADDRESS", "")
+        release = f"v{metadata['version']}"
         text = (Path(self.root) / "README.md").read_text(encoding="utf-8")
         metadata["readme"] = {"content-type": "text/markdown", "text": make_absolute(text, address, release)}
         metadata["urls"] = build_urls(address, release) if address else {}

@@ -44,7 +44,7 @@ def read_address() -> str:
     """Return the address of the repository, or an empty string if it is not known."""
     tool = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text(encoding="utf-8"))["tool"]
     address: str = tool["hatch"]["metadata"]["hooks"]["custom"]["repository"]
-    return address
+    return address or os.environ.get("REPOSITORY_ADDRESS", "")
 
 
 def on_config(config: "MkDocsConfig") -> "MkDocsConfig":
@@ -62,23 +62,14 @@ def on_page_markdown(markdown: str, page: "Page", config: "MkDocsConfig", files:
 
 
 def name_release(markdown: str, release: str) -> str:
-    """Return the page with the command that installs a release, in place of the note that there is none.
+    """Return the page with the version of a release in each command that installs the package from an index.
 
     Args:
         markdown: The page.
         release: Version of the release for which the site is built. If it is empty, the page stays as it is.
     """
-    command = f"```console\n$ pip install 'airflow-provider-spark-operator[airflow,local]=={release}'\n```\n"
-    return (
-        re.sub(
-            r"^\*\*No release is on a package index yet\.\*\*.*?\n(?=\n)",
-            command,
-            markdown,
-            flags=re.MULTILINE | re.DOTALL,
-        )
-        if release
-        else markdown
-    )
+    command = r"(pip install 'airflow-provider-spark-operator(?:\[[\w,]+\])?)'"
+    return re.sub(command, rf"\g<1>=={release}'", markdown) if release else markdown
 
 
 def on_page_content(html: str, page: "Page", config: "MkDocsConfig", files: "Files") -> str:  # noqa: ARG001 - MkDocs passes them

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
+ADDRESS = "https://git.example.com/data/spark"
 
 
 def build(target: str, source: Path, folder: Path, umask: int = -1) -> Path:
@@ -86,16 +87,22 @@ def test_wheel_lists_its_requirements(wheel: zipfile.ZipFile) -> None:
         assert not [name for name in required if name.startswith("local-kubernetes") and "extra" not in name]
 
 
-@pytest.mark.parametrize("address", ["", "https://git.example.com/data/spark"])
-def test_urls_and_readme_follow_the_address_of_the_repository(address: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("setting", "variable", "address"),
+    [("", "", ""), (ADDRESS, "https://other.example.com", ADDRESS), ("", ADDRESS, ADDRESS)],
+)
+def test_urls_and_readme_follow_the_address_of_the_repository(
+    setting: str, variable: str, address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("REPOSITORY_ADDRESS", variable)
     source = tmp_path / "source"
     shutil.copytree(ROOT / "airflow_provider_spark_operator", source / "airflow_provider_spark_operator")
     for name in ("README.md", "LICENSE", "NOTICE", "hatch_build.py"):
         shutil.copy(ROOT / name, source)
     project = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
-    setting = re.compile(r'^repository = ".*"$', re.MULTILINE)
-    assert len(setting.findall(project)) == 1
-    (source / "pyproject.toml").write_text(setting.sub(f'repository = "{address}"', project), encoding="utf-8")
+    line = re.compile(r'^repository = ".*"$', re.MULTILINE)
+    assert len(line.findall(project)) == 1
+    (source / "pyproject.toml").write_text(line.sub(f'repository = "{setting}"', project), encoding="utf-8")
 
     metadata = read_metadata(build_wheel(source, tmp_path / "dist"))
 
@@ -116,10 +123,10 @@ def test_urls_of_local_kubernetes_follow_the_same_address(tmp_path: Path) -> Non
     shutil.copytree(ROOT / "packages" / "local-kubernetes", source, ignore=shutil.ignore_patterns("tests"))
     project = (source / "pyproject.toml").read_text(encoding="utf-8")
     assert setting.findall(project) == setting.findall((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-    changed = setting.sub('repository = "https://git.example.com/data/spark"', project)
+    changed = setting.sub(f'repository = "{ADDRESS}"', project)
     (source / "pyproject.toml").write_text(changed, encoding="utf-8")
 
     urls = read_metadata(build_wheel(source, tmp_path / "dist")).get_all("Project-URL") or ()
 
-    assert "Repository, https://git.example.com/data/spark" in urls
+    assert f"Repository, {ADDRESS}" in urls
     assert len(urls) == 4

@@ -57,5 +57,4 @@ def test_site_of_a_release_has_the_command_that_installs_it() -> None:
     page = (Path(adapt_site.__file__).parent / "get-started" / "install.md").read_text(encoding="utf-8")
     released = adapt_site.name_release(page, "0.9.0")
     assert "$ pip install 'airflow-provider-spark-operator[airflow,local]==0.9.0'\n" in released
-    assert "No release" not in released
     assert adapt_site.name_release(page, "") == page

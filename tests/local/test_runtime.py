@@ -75,9 +75,7 @@ async def test_spark_container_without_java_reports_what_to_install(
 
     terminated = status["containerStatuses"][0]["state"]["terminated"]
     assert terminated["reason"] == "StartError"
-    assert (
-        "run `pip install ./packages/local-kubernetes '.[local]'` in a clone of the repository" in terminated["message"]
-    )
+    assert "run `pip install 'airflow-provider-spark-operator[local]'`" in terminated["message"]
 
 
 @pytest.mark.parametrize(("file", "problem"), [("/dev/zero", "it is not a regular file"), ("/nowhere", "No such file")])

@@ -7,6 +7,6 @@ def advise_installation(extra: str) -> str:
     Args:
         extra: The name of the extra, for example "local".
     """
-    # No release is on a package index yet.
     node = "./packages/local-kubernetes " if extra in {"local", "testing"} else ""
-    return f"run `pip install {node}'.[{extra}]'` in a clone of the repository"
+    release = f"pip install 'airflow-provider-spark-operator[{extra}]'"
+    return f"run `{release}`, or in a clone of the repository `pip install {node}'.[{extra}]'`"

@@ -50,7 +50,8 @@ def test_missing_package_is_reported_with_the_command_of_a_clone() -> None:
     message = " ".join(done.stderr.split())
     assert "missing package local_kubernetes" in message
     assert message.endswith(
-        "To install it, run `pip install ./packages/local-kubernetes '.[local]'` in a clone of the repository"
+        "To install it, run `pip install 'airflow-provider-spark-operator[local]'`, "
+        "or in a clone of the repository `pip install ./packages/local-kubernetes '.[local]'`"
     )
 
 

@@ -12,4 +12,7 @@ from airflow_provider_spark_operator.core.spark.installation import advise_insta
     ],
 )
 def test_extra_is_installed_with_the_local_packages_that_it_needs(extra: str, arguments: str) -> None:
-    assert advise_installation(extra) == f"run `pip install {arguments}` in a clone of the repository"
+    assert advise_installation(extra) == (
+        f"run `pip install 'airflow-provider-spark-operator[{extra}]'`, "
+        f"or in a clone of the repository `pip install {arguments}`"
+    )
