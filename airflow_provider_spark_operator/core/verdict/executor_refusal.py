@@ -4,7 +4,8 @@ from dataclasses import replace
 
 from ..dialects.progress import SettingNames
 from ..states import reasons
-from .verdict import QUOTA_EXCEEDED, FailureKind, Verdict, advise_on_refusal
+from .advice import QUOTA_EXCEEDED, advise_on_refusal
+from .verdict import FailureKind, Verdict
 
 
 def blame_refusal(verdict: Verdict, cause: str | None, refusal: str | None, settings: SettingNames) -> Verdict:

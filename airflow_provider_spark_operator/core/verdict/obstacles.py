@@ -11,9 +11,10 @@ from ..kubernetes import pods
 from ..kubernetes.ownership import LeaseReference, Tenure, find_owner
 from ..kubernetes.times import read_time
 from ..states.reasons import SUSPENDED, UNSCHEDULABLE
+from .advice import advise_on_missing_object
 from .driver_facts import read_event_time, read_name
 from .holds import format_wait
-from .verdict import advise_on_missing_object, describe_driver_obstacle
+from .verdict import describe_driver_obstacle
 
 UNRECONCILED: Final = timedelta(seconds=60)
 """The age from which an application without a status is unusual: a running operator writes one within seconds."""

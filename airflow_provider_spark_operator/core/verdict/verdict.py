@@ -21,6 +21,7 @@ from ..lifecycle.driver_end import find_driver_container
 from ..log.executor_refusals import REFUSED
 from ..states import reasons
 from ..states.states import ApplicationState, SuspendReason
+from .advice import NO_ROOM, QUOTA_EXCEEDED, advise_on_missing_object, advise_on_refusal, advise_on_scheduling
 
 _State = ApplicationState
 
@@ -168,26 +169,8 @@ _AFTER_DISRUPTION: Final[Mapping[str, str]] = {
     "DeletionByPodGC": "the node of the driver no longer exists; a retry runs on another node",
     "TerminationByKubelet": "the node of the driver shut down or was short of resources; retry",
 }
-# The objects that messages of the API server, the scheduler and the kubelet report as missing.
-_MISSING_KINDS: Final[Mapping[str, str]] = {
-    "configmap": "ConfigMap",
-    "secret": "Secret",
-    "serviceaccount": "ServiceAccount",
-    "persistentvolumeclaim": "PersistentVolumeClaim",
-}
-_MISSING: Final = re.compile(rf'\b({"|".join(_MISSING_KINDS)}) "([^"\s]{{1,253}})" not found', re.IGNORECASE)
-QUOTA_EXCEEDED: Final = "exceeded quota"
-"""Text of the API server about a pod that a ResourceQuota does not permit."""
-# Texts of a message of the scheduler about nodes that only lack room.
-_NO_ROOM: Final = ("Insufficient ", "Too many pods", "no nodes available")
-_NO_LIMIT: Final = re.compile(r"\bmust specify [\w./,-]*\blimits\.cpu\b")
 _FIX_REFERENCES: Final = "create or fix the objects that the container refers to"
 _MOUNT_FAILURES: Final = ("FailedMount: ", "FailedAttachVolume: ")
-# Advice for the reasons in a message of the scheduler.
-_PLACEMENT_ADVICE: Final[Mapping[str, str]] = {
-    "node affinity/selector": "no node has the labels that the driver requires: change {placement}, or label a node",
-    "taint": "no node accepts the driver: add a toleration to {template}, or nodes without the taint",
-}
 _TIMEOUTS: Final[Mapping[str, tuple[FailureKind, str, str, str]]] = {
     _State.DRIVER_START_TIMED_OUT: (
         FailureKind.INFRASTRUCTURE,
@@ -267,26 +250,6 @@ def _blame_refusal(description: str, settings: SettingNames) -> _Cause:
     return _Cause(FailureKind.SCHEDULING, True, reasons.SCHEDULING_FAILED, description, advice, is_full)
 
 
-def advise_on_refusal(message: str, settings: SettingNames) -> str:
-    """Return what to do about a pod that the API rejected with this message; empty if nothing is known."""
-    if QUOTA_EXCEEDED in message:
-        return f"reduce the requests ({settings.size}), or raise the ResourceQuota of the namespace"
-    if _NO_LIMIT.search(message):
-        return f"set {settings.limit}, because a ResourceQuota of the namespace limits limits.cpu"
-    return advise_on_missing_object(message, settings)
-
-
-def advise_on_missing_object(message: str, settings: SettingNames) -> str:
-    """Return what to do about an object that a message of Kubernetes reports as missing; empty if it reports none."""
-    missing = _MISSING.search(message)
-    if missing is None:
-        return ""
-    kind, name = _MISSING_KINDS[missing[1].lower()], missing[2]
-    if kind == "ServiceAccount":
-        return f"create the {kind} {name}, or set another one in {settings.account}"
-    return f"create the {kind} {name} in the namespace of the application, or correct its name"
-
-
 def describe_driver_obstacle(status: Mapping[str, object], settings: SettingNames) -> str | None:
     """Describe what keeps a driver pod with this status from running, and what to do; None if nothing does."""
     cause = _find_obstacle(status, settings)
@@ -312,7 +275,7 @@ def _find_obstacle(status: Mapping[str, object], settings: SettingNames) -> _Cau
     if pods.get_text(scheduled.get("status")).lower() == "false":
         message = pods.get_text(scheduled.get("message"))
         description = f"the driver pod could not be scheduled: {message or 'no reason given'}"
-        advice, is_full = _advise_on_scheduling(scheduled, settings), any(text in message for text in _NO_ROOM)
+        advice, is_full = advise_on_scheduling(scheduled, settings), any(text in message for text in NO_ROOM)
         return _Cause(FailureKind.SCHEDULING, True, reasons.UNSCHEDULABLE, description, advice, is_full)
     waiting = [container for container in pods.list_all_containers(status) if container.waiting]
     for container in waiting:
@@ -330,23 +293,6 @@ def _find_obstacle(status: Mapping[str, object], settings: SettingNames) -> _Cau
             advice = advise_on_missing_object(detail, settings) or advice
             return _Cause(FailureKind.INFRASTRUCTURE, not is_permanent, reasons.CONTAINER_REFUSED, description, advice)
     return None
-
-
-def _advise_on_scheduling(scheduled: Mapping[str, object], settings: SettingNames) -> str:
-    """Return what to do about a pod that the scheduler cannot place, from its condition PodScheduled."""
-    message = pods.get_text(scheduled.get("message"))
-    if pods.get_text(scheduled.get("reason")) == "SchedulingGated":
-        return "the controller that set the scheduling gates, for example a queue, must remove them"
-    if advice := advise_on_missing_object(message, settings):
-        return advice
-    if "no nodes available" in message:
-        return "add nodes"
-    # A node that only lacks room meets the other conditions, so requests are the obstacle.
-    if not any(text in message for text in _NO_ROOM):
-        for text, advice in _PLACEMENT_ADVICE.items():
-            if text in message:
-                return advice.format(placement=settings.placement, template=settings.template)
-    return f"reduce the requests ({settings.size}), or add nodes that fit"
 
 
 def _explain_missing_status(stop: StateEntry) -> _Cause:
