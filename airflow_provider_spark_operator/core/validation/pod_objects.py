@@ -10,7 +10,7 @@ from ..kubernetes.names import EXECUTOR_CONTAINER
 from ..kubernetes.pods import get_object, list_objects
 from ..kubernetes.problems import Problem
 from ..models.parse import format_path
-from .pod_rules import find_value_problems
+from .kubernetes_values import find_value_problems
 from .rules import list_values
 
 LARGEST_CONFIG_MAP: Final = 1 << 20
