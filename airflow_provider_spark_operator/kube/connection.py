@@ -25,11 +25,12 @@ from .credentials import Credentials
 from .endpoint import Access, Fingerprint, InvalidEndpoint, build_tls_context, digest, open_service_account
 from .endpoint import compute_fingerprint as compute_service_account_fingerprint
 from .errors import ConfigurationError, NoClusterConfigured
+from .failed_requests import RequestRetryPolicy
 from .kubeconfig import Choice, Document, Malformed, choose, open_choice, read_kubeconfigs
 from .link import Link, Links
 from .managed_cluster import ClusterLocation, ManagedCluster
 from .plugins import ask_plugin
-from .transport import RequestRetryPolicy, Transport
+from .transport import Transport
 from .yaml_text import YamlError, describe_position
 
 # An object has at most 1.5 MiB. A smaller buffer would make aiohttp pause within one event.

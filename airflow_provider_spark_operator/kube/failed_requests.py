@@ -1,22 +1,68 @@
-"""The cause of a failed request: an exception of aiohttp, or the answer of a server."""
+"""The cause of a failed request, an exception of aiohttp or the answer of a server, and whether to repeat it."""
 
 import json
 import os
+import random
 import re
 import socket
 import ssl
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 import aiohttp
 
 from .call import Call
+from .errors import DISCOVER, KubeError, ServerError, TooManyRequests, Unauthorized, is_refusal
 from .link import Link
 
+_READING_VERBS = frozenset({"get", "list", DISCOVER})
+_LOST_ANSWER = (
+    aiohttp.ServerDisconnectedError,
+    aiohttp.ClientOSError,
+    aiohttp.ClientPayloadError,
+    ConnectionResetError,
+)
 _ERROR_NUMBER = re.compile(r"\[Errno ([0-9]+)\]")
 # The names of the error for an answer without TLS in different OpenSSL versions.
 _NOT_TLS = ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE")
+
+
+@dataclass(frozen=True)
+class RequestRetryPolicy:
+    """How often to repeat a request, and how long to wait: the seconds double from `first` up to `longest`.
+
+    If the server requests a pause (Retry-After) longer than `longest`, the request is not repeated.
+
+    Attributes:
+        writes: Whether to repeat writes that may have taken effect. They must have preconditions or fixed names: the
+            API then rejects the repetition of a write that has taken effect with Conflict, AlreadyExists or NotFound.
+    """
+
+    writes: bool = False
+    retries: int = 3
+    first: float = 0.25
+    longest: float = 10.0
+
+    def compute_pause(self, retry: int, error: KubeError) -> float | None:
+        """Return the seconds before retry number `retry` (from 0). Return None if the request is not repeated."""
+        if retry >= self.retries or not self._is_worthwhile(error):
+            return None
+        wanted = error.retry_after
+        if wanted is not None:
+            return wanted if wanted <= self.longest else None
+        return min(self.longest, self.first * 2.0**retry) * random.uniform(0.5, 1.0)  # noqa: S311 - jitter, no secret
+
+    def _is_worthwhile(self, error: KubeError) -> bool:
+        # The API rejects with 429 before it processes a request, so every verb can be repeated. Other failures may have
+        # taken effect. A refused connection is reported at once, because a retry would not help.
+        if isinstance(error, TooManyRequests):
+            return True
+        if error.verb not in _READING_VERBS and not self.writes:
+            return False
+        is_temporary = isinstance(error, ServerError) and not is_refusal(error)
+        return is_temporary or (isinstance(error.__cause__, _LOST_ANSWER) and not had_no_effect(error))
 
 
 @contextmanager
@@ -76,3 +122,9 @@ def describe_cause(error: BaseException) -> str:
     if isinstance(error, OSError) and error.strerror:
         return error.strerror
     return str(error) or type(error).__name__
+
+
+def had_no_effect(error: KubeError) -> bool:
+    """Return whether the API server cannot have processed the request: it was rejected or not sent."""
+    unsent = isinstance(error.__cause__, aiohttp.ClientConnectorError | aiohttp.ConnectionTimeoutError)
+    return isinstance(error, Unauthorized) or unsent

@@ -2,11 +2,9 @@
 
 import asyncio
 import json
-import random
 import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 from functools import cache, lru_cache
@@ -19,18 +17,15 @@ from ..core.kubernetes.json_object import JsonObject
 from .bounded_json import read_json, weigh
 from .call import Call, CallObserver, RequestCheck, RequestGate
 from .checked_connector import check_before_sending
-from .errors import (
-    DISCOVER,
-    Forbidden,
-    KubeError,
-    NotFound,
-    ServerError,
-    TooManyRequests,
-    Unauthorized,
-    Unreachable,
-    is_refusal,
+from .errors import Forbidden, KubeError, NotFound, ServerError, Unauthorized, Unreachable
+from .failed_requests import (
+    RequestRetryPolicy,
+    had_no_effect,
+    is_kubernetes_not_found,
+    parse_status,
+    read_retry_after,
+    translate_errors,
 )
-from .failed_requests import is_kubernetes_not_found, parse_status, read_retry_after, translate_errors
 from .link import Link, Links
 
 CONNECT_SECONDS = 10.0
@@ -39,13 +34,6 @@ _HEADERS = {
     "Accept": "application/json, */*;q=0.5",
     "User-Agent": f"airflow-provider-spark-operator/{__version__}",
 }
-_READING_VERBS = frozenset({"get", "list", DISCOVER})
-_LOST_ANSWER = (
-    aiohttp.ServerDisconnectedError,
-    aiohttp.ClientOSError,
-    aiohttp.ClientPayloadError,
-    ConnectionResetError,
-)
 _SWITCHING_PROTOCOLS = 101
 _FORBIDDEN = 403
 # How long to wait until the server confirms that a WebSocket is closed.
@@ -55,42 +43,6 @@ _ERROR_BODY_LIMIT = 64 * 1024
 _CLOCK_PRECISION = timedelta(seconds=2)
 # The answers of one second have the same time.
 _parse_date = lru_cache(maxsize=8)(parsedate_to_datetime)
-
-
-@dataclass(frozen=True)
-class RequestRetryPolicy:
-    """How often to repeat a request, and how long to wait: the seconds double from `first` up to `longest`.
-
-    If the server requests a pause (Retry-After) longer than `longest`, the request is not repeated.
-
-    Attributes:
-        writes: Whether to repeat writes that may have taken effect. They must have preconditions or fixed names: the
-            API then rejects the repetition of a write that has taken effect with Conflict, AlreadyExists or NotFound.
-    """
-
-    writes: bool = False
-    retries: int = 3
-    first: float = 0.25
-    longest: float = 10.0
-
-    def compute_pause(self, retry: int, error: KubeError) -> float | None:
-        """Return the seconds before retry number `retry` (from 0). Return None if the request is not repeated."""
-        if retry >= self.retries or not self._is_worthwhile(error):
-            return None
-        wanted = error.retry_after
-        if wanted is not None:
-            return wanted if wanted <= self.longest else None
-        return min(self.longest, self.first * 2.0**retry) * random.uniform(0.5, 1.0)  # noqa: S311 - jitter, no secret
-
-    def _is_worthwhile(self, error: KubeError) -> bool:
-        # The API rejects with 429 before it processes a request, so every verb can be repeated. Other failures may have
-        # taken effect. A refused connection is reported at once, because a retry would not help.
-        if isinstance(error, TooManyRequests):
-            return True
-        if error.verb not in _READING_VERBS and not self.writes:
-            return False
-        is_temporary = isinstance(error, ServerError) and not is_refusal(error)
-        return is_temporary or (isinstance(error.__cause__, _LOST_ANSWER) and not _had_no_effect(error))
 
 
 class AnswerTooLarge(Exception):
@@ -278,7 +230,7 @@ class Transport:
             with translate_errors(call, link, total_seconds):
                 return link, await self._send(link, call, total_seconds)
         except KubeError as error:
-            if not _may_be_outdated(error, call) or not await self._renew(link, error) or not _had_no_effect(error):
+            if not _may_be_outdated(error, call) or not await self._renew(link, error) or not had_no_effect(error):
                 raise
             renewed = self.links.current
             if _is_continuation(call) and renewed.fingerprint.connection != link.fingerprint.connection:
@@ -400,12 +352,6 @@ def _may_be_outdated(error: KubeError, call: Call) -> bool:
     """Return whether the address or the credentials may have changed since the configuration was read."""
     without_answer = isinstance(error, Unreachable) and error.__cause__ is not None
     return without_answer or (isinstance(error, Unauthorized | ServerError) and not call.is_proxied)
-
-
-def _had_no_effect(error: KubeError) -> bool:
-    """Return whether the API server cannot have processed the request: it was rejected or not sent."""
-    unsent = isinstance(error.__cause__, aiohttp.ClientConnectorError | aiohttp.ConnectionTimeoutError)
-    return isinstance(error, Unauthorized) or unsent
 
 
 def _is_continuation(call: Call) -> bool:

@@ -11,7 +11,7 @@ from ..core.kubernetes.json_object import JsonObject
 from ..core.kubernetes.ownership import LeaseReference
 from ..kube.client import KubeClient
 from ..kube.errors import KubeError, is_refused_content
-from ..kube.transport import RequestRetryPolicy
+from ..kube.failed_requests import RequestRetryPolicy
 from .attempts.attempt import ReconcileLater
 from .kueue.admissions import Admissions
 from .kueue.queue_actions import QueueActions

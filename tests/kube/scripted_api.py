@@ -11,7 +11,7 @@ from aiohttp import web
 
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
-from airflow_provider_spark_operator.kube.transport import RequestRetryPolicy
+from airflow_provider_spark_operator.kube.failed_requests import RequestRetryPolicy
 
 Answer = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
 SHORT_PAUSES = RequestRetryPolicy(first=0.001)
