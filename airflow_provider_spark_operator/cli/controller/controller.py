@@ -72,7 +72,7 @@ async def _reconcile(
     access = ClusterAccess(kubeconfig=options.kubeconfig, context=options.context)
     async with AsyncExitStack() as stack:
         metrics = Metrics()
-        client = await stack.enter_async_context(await open_client(access, observer=metrics.count_call))
+        client = await stack.enter_async_context(await open_client(access, observer=metrics.requests.count_call))
         # An older definition drops fields that the controller depends on, such as the counters of restarts.
         await require_version(client, SPARK_APPLICATIONS)
         scopes = _Scopes(scope, NamedNamespaces((client.default_namespace,)))
@@ -86,7 +86,7 @@ async def _reconcile(
         managing = await open_client(
             access,
             retry=REPEATED_WRITES,
-            observer=metrics.count_call,
+            observer=metrics.requests.count_call,
             gate=limiter.gate,
             check=leadership.check,
             field_manager=lease.field_manager,

@@ -136,7 +136,7 @@ class ApplicationAdapter(Adapter[SparkApplication, Observed, Decision]):
     def count_transition(self, model: SparkApplication, status: AnyStatus) -> None:
         """Count the transition to `status` in the metrics."""
         if isinstance(status, ApplicationStatus):
-            self.metrics.count_transition(model, status)
+            self.metrics.attempts.count_transition(model, status)
 
     def refuse(self, resource: JsonObject, message: str, now: datetime) -> ApplicationStatus | None:
         """Return the status of an application that cannot be parsed; None to leave the status unchanged."""

@@ -64,70 +64,140 @@ _DELAY_SECONDS = (0.01, 0.05, 0.1, 0.25, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0)
 _DRIVER_SECONDS = (1.0, 2.0, 3.0, 5.0, 10.0, 20.0, 30.0, 60.0, 120.0, 300.0, 600.0, 1800.0, 3600.0)
 
 
+class _Registry(CollectorRegistry):
+    """Creates metrics whose names begin with `PREFIX`.
+
+    The users cache the series of frequent events: finding a series by its labels takes longer than counting.
+    """
+
+    def create_counter(self, name: str, meaning: str, *labels: str) -> Counter:
+        return Counter(PREFIX + name, meaning, labels, registry=self)
+
+    def create_gauge(self, name: str, meaning: str, *labels: str) -> Gauge:
+        return Gauge(PREFIX + name, meaning, labels, registry=self)
+
+    def create_histogram(self, name: str, meaning: str, buckets: tuple[float, ...], *labels: str) -> Histogram:
+        return Histogram(PREFIX + name, meaning, labels, buckets=buckets, registry=self)
+
+
+class RequestMetrics:
+    """The metrics of the requests to the API.
+
+    Args:
+        registry: The registry of the metrics.
+    """
+
+    def __init__(self, registry: _Registry) -> None:
+        self._requests = cache(
+            registry.create_counter(
+                "api_requests", "Requests to the API, including retries.", "verb", "resource", "status"
+            ).labels
+        )
+        self._seconds = cache(
+            registry.create_histogram(
+                "api_request_duration_seconds",
+                "Time from a request until the answer of the API starts.",
+                _CALL_SECONDS,
+                "verb",
+                "resource",
+            ).labels
+        )
+
+    def count_call(self, call: Call, status: int | None, seconds: float) -> None:
+        """Count a request to the API; `status` is the code of the answer, None without an answer."""
+        resource = call.rbac_resource
+        self._requests(call.verb, resource, NO_ANSWER if status is None else str(status)).inc()
+        self._seconds(call.verb, resource).observe(seconds)
+
+
+class AttemptMetrics:
+    """The metrics of the attempts of applications.
+
+    Args:
+        registry: The registry of the metrics.
+    """
+
+    def __init__(self, registry: _Registry) -> None:
+        self._attempts = registry.create_counter(
+            "attempts", "Completed attempts of applications, by outcome.", "outcome"
+        )
+        # Prometheus does not see an increase if a counter appears with its first event.
+        for outcome in (*STOPPING, CANCELLED, SUSPENDED):
+            self._attempts.labels(str(outcome))
+        self._restarts = registry.create_counter(
+            "restarts", "Restarts by the restart policy, without attempts after a suspension."
+        )
+        self._driver_seconds = registry.create_histogram(
+            "driver_request_delay_seconds",
+            "Time from the creation of an application until its first driver was requested.",
+            _DRIVER_SECONDS,
+        )
+
+    def count_transition(self, application: SparkApplication, status: ApplicationStatus) -> None:
+        """Count the transition of `application` from its previous status to the written `status`."""
+        known = application.status
+        before = known.current_state.current_state_summary if known else ApplicationState.SUBMITTED
+        after = status.current_state.current_state_summary
+        if before == after:
+            return
+        if outcome := _find_outcome(before, after):
+            self._attempts.labels(outcome).inc()
+        if before in STOPPING and after is ApplicationState.SCHEDULED_TO_RESTART:
+            self._restarts.inc()
+        created = application.creation_timestamp
+        first = status.current_attempt_summary.attempt_info.id == 0
+        if first and created is not None and after is ApplicationState.DRIVER_REQUESTED:
+            delay = status.current_state.last_transition_time - created
+            self._driver_seconds.observe(max(0.0, delay.total_seconds()))
+
+
 class Metrics:
     """The metrics of one controller, in their own registry.
 
     Args:
         clock: A monotonic clock, in seconds.
+
+    Attributes:
+        requests: The metrics of the requests to the API.
+        attempts: The metrics of the attempts of applications.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._registry = CollectorRegistry()
+        self._registry = registry = _Registry()
         for collector in (ProcessCollector, PlatformCollector, GCCollector):
             collector(registry=self._registry)
-        self._reconciles = self._create_counter("reconciles", "Reconciles, by result.", "kind", "result")
-        self._reconcile_seconds = self._create_histogram(
-            "reconcile_duration_seconds", "Duration of a reconcile.", _CALL_SECONDS, "kind"
+        self._reconciles = cache(
+            registry.create_counter("reconciles", "Reconciles, by result.", "kind", "result").labels
         )
-        self._errors = self._create_counter("reconcile_errors", "Failed reconciles, by reason.", "kind", "reason")
-        self._queue_depth = self._create_gauge(
-            "queue_depth",
-            "SparkApplications and SparkClusters that wait for a free worker of the controller.",
-            "kind",
+        self._reconcile_seconds = cache(
+            registry.create_histogram(
+                "reconcile_duration_seconds", "Duration of a reconcile.", _CALL_SECONDS, "kind"
+            ).labels
         )
-        self._queue_age = self._create_gauge(
+        self._errors = registry.create_counter("reconcile_errors", "Failed reconciles, by reason.", "kind", "reason")
+        self._queue_depth = registry.create_gauge(
+            "queue_depth", "SparkApplications and SparkClusters that wait for a free worker of the controller.", "kind"
+        )
+        self._queue_age = registry.create_gauge(
             "queue_oldest_age_seconds", "Time for which the first resource in the queue has waited.", "kind"
         )
-        self._left_alone = self._create_gauge(
+        self._left_alone = registry.create_gauge(
             "left_alone", "Resources of another controller that this controller leaves alone.", "kind"
         )
-        self._claims = self._create_gauge(
+        self._claims = registry.create_gauge(
             "claims", "Resources in scope, by whether this controller has claimed them.", "kind", "claim"
         )
-        self._requests = self._create_counter(
-            "api_requests", "Requests to the API, including retries.", "verb", "resource", "status"
-        )
-        self._request_seconds = self._create_histogram(
-            "api_request_duration_seconds",
-            "Time from a request until the answer of the API starts.",
-            _CALL_SECONDS,
-            "verb",
-            "resource",
-        )
-        self._stalls = self._create_histogram(
+        self._stalls = registry.create_histogram(
             "event_loop_delay_seconds",
             "Time for which the event loop did not run tasks, measured ten times per second.",
             _DELAY_SECONDS,
         )
-        # The series are cached: finding a series by its labels takes longer than counting.
-        self._reconciles_of = cache(self._reconciles.labels)
-        self._reconcile_seconds_of = cache(self._reconcile_seconds.labels)
-        self._requests_of = cache(self._requests.labels)
-        self._request_seconds_of = cache(self._request_seconds.labels)
-        self._settings = self._create_counter("settings_changes", "Changes of the settings file, by result.", "result")
-        self._attempts = self._create_counter("attempts", "Completed attempts of applications, by outcome.", "outcome")
-        # Prometheus does not see an increase if a counter appears with its first event.
-        for outcome in (*STOPPING, CANCELLED, SUSPENDED):
-            self._attempts.labels(str(outcome))
-        self._restarts = self._create_counter(
-            "restarts", "Restarts by the restart policy, without attempts after a suspension."
+        self._settings = registry.create_counter(
+            "settings_changes", "Changes of the settings file, by result.", "result"
         )
-        self._driver_seconds = self._create_histogram(
-            "driver_request_delay_seconds",
-            "Time from the creation of an application until its first driver was requested.",
-            _DRIVER_SECONDS,
-        )
+        self.requests = RequestMetrics(registry)
+        self.attempts = AttemptMetrics(registry)
 
     def watch_queue(self, kind: str, queue: WorkQueue[ObjectKey]) -> None:
         """Measure the queue of a kind whenever the metrics are collected, and show that the kind has no defect yet."""
@@ -147,7 +217,7 @@ class Metrics:
 
     def watch_leadership(self, leadership: Leadership) -> None:
         """Show whether this controller is the leader whenever the metrics are collected. Call this method once."""
-        gauge = self._create_gauge("leader", "Whether this controller is the leader (1) or a standby (0).")
+        gauge = self._registry.create_gauge("leader", "Whether this controller is the leader (1) or a standby (0).")
         gauge.set_function(lambda: float(leadership.is_held))
 
     def watch_claims(self, kind: str, count: Callable[[], ClaimCounts]) -> None:
@@ -180,12 +250,6 @@ class Metrics:
         """Count an error in a reconcile of a resource of `kind`."""
         self._errors.labels(kind, reason).inc()
 
-    def count_call(self, call: Call, status: int | None, seconds: float) -> None:
-        """Count a request to the API; `status` is the code of the answer, None without an answer."""
-        resource = call.rbac_resource
-        self._requests_of(call.verb, resource, NO_ANSWER if status is None else str(status)).inc()
-        self._request_seconds_of(call.verb, resource).observe(seconds)
-
     def observe_stall(self, seconds: float) -> None:
         """Record for how long the event loop did not run tasks."""
         self._stalls.observe(seconds)
@@ -194,23 +258,6 @@ class Metrics:
         """Count a change of the settings file, APPLIED or REFUSED."""
         self._settings.labels(result).inc()
 
-    def count_transition(self, application: SparkApplication, status: ApplicationStatus) -> None:
-        """Count the transition of `application` from its previous status to the written `status`."""
-        known = application.status
-        before = known.current_state.current_state_summary if known else ApplicationState.SUBMITTED
-        after = status.current_state.current_state_summary
-        if before == after:
-            return
-        if outcome := _find_outcome(before, after):
-            self._attempts.labels(outcome).inc()
-        if before in STOPPING and after is ApplicationState.SCHEDULED_TO_RESTART:
-            self._restarts.inc()
-        created = application.creation_timestamp
-        first = status.current_attempt_summary.attempt_info.id == 0
-        if first and created is not None and after is ApplicationState.DRIVER_REQUESTED:
-            delay = status.current_state.last_transition_time - created
-            self._driver_seconds.observe(max(0.0, delay.total_seconds()))
-
     def collect(self) -> Iterator[Metric]:
         """Return all metrics as they are now, without the creation times, which would double the number of series."""
         for metric in self._registry.collect():
@@ -218,17 +265,8 @@ class Metrics:
             yield metric
 
     def _count_reconcile(self, kind: str, result: str, began: float) -> None:
-        self._reconciles_of(kind, result).inc()
-        self._reconcile_seconds_of(kind).observe(self._clock() - began)
-
-    def _create_counter(self, name: str, meaning: str, *labels: str) -> Counter:
-        return Counter(PREFIX + name, meaning, labels, registry=self._registry)
-
-    def _create_gauge(self, name: str, meaning: str, *labels: str) -> Gauge:
-        return Gauge(PREFIX + name, meaning, labels, registry=self._registry)
-
-    def _create_histogram(self, name: str, meaning: str, buckets: tuple[float, ...], *labels: str) -> Histogram:
-        return Histogram(PREFIX + name, meaning, labels, buckets=buckets, registry=self._registry)
+        self._reconciles(kind, result).inc()
+        self._reconcile_seconds(kind).observe(self._clock() - began)
 
 
 def serve_metrics(port: int, metrics: Metrics, address: str = EVERYWHERE) -> AbstractAsyncContextManager[int]:
@@ -293,8 +331,5 @@ def _find_outcome(before: ApplicationState, after: ApplicationState) -> str | No
         return str(after)
     if before not in STARTING | RUNNING:
         return None
-    interrupted = {
-        ApplicationState.RESOURCE_RELEASED: CANCELLED,
-        ApplicationState.SUSPENDED: SUSPENDED,
-    }
+    interrupted = {ApplicationState.RESOURCE_RELEASED: CANCELLED, ApplicationState.SUSPENDED: SUSPENDED}
     return interrupted.get(after)

@@ -31,7 +31,7 @@ KIND = SPARK_APPLICATIONS.kind
 def count_transition(before: ApplicationStatus | None, after: ApplicationStatus) -> Metrics:
     """Return metrics that have counted one transition."""
     metrics = Metrics()
-    metrics.count_transition(build_application_model(status=before), after)
+    metrics.attempts.count_transition(build_application_model(status=before), after)
     return metrics
 
 
@@ -110,8 +110,8 @@ def test_counters_of_rare_events_start_at_zero_so_that_prometheus_sees_the_first
 
 def test_requests_are_counted_by_verb_resource_and_status() -> None:
     metrics = Metrics()
-    metrics.count_call(CREATE_POD, 201, 0.03)
-    metrics.count_call(CREATE_POD, None, 10.0)
+    metrics.requests.count_call(CREATE_POD, 201, 0.03)
+    metrics.requests.count_call(CREATE_POD, None, 10.0)
     assert get_value(metrics, "api_requests_total", verb="create", resource="pods", status="201") == 1
     assert get_value(metrics, "api_requests_total", verb="create", resource="pods", status="none") == 1
     assert get_value(metrics, "api_request_duration_seconds_sum", verb="create", resource="pods") == pytest.approx(
@@ -270,9 +270,9 @@ def fill_metrics() -> Metrics:
     metrics.watch_leadership(Leadership.without_election())
     with pytest.raises(KeyError):
         reconcile(metrics, KeyError("x"))
-    metrics.count_call(CREATE_POD, 201, 0.1)
+    metrics.requests.count_call(CREATE_POD, 201, 0.1)
     metrics.count_settings(APPLIED)
-    metrics.count_transition(build_application_model(), build_status_at(State.SCHEDULING_FAILURE))
+    metrics.attempts.count_transition(build_application_model(), build_status_at(State.SCHEDULING_FAILURE))
     return metrics
 
 
