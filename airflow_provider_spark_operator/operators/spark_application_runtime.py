@@ -279,8 +279,6 @@ class ApplicationRun:
         if notice:
             logger.log(logging.INFO if task.restarts is None else logging.WARNING, "%s", notice)
         document = program.keep_driver(document) if program else document
-        if not (task.openlineage_inject_parent_job_info or task.openlineage_inject_transport_info):
-            return document
         lineage = tries.create_lineage(
             dialect.read_properties(document),
             self._context,

@@ -98,11 +98,7 @@ class LocalCluster:
         identity = _issue_identity(home)
         token = secrets.token_urlsafe(32)
         store = Store(journal=journal)
-        kinds = KindRegistry(store)
-        _install(store, kinds, NAMESPACES, [_build_namespace(name) for name in _NAMESPACES])
-        _install(store, kinds, CUSTOM_RESOURCE_DEFINITIONS, self._crds)
-        _restore_namespaces(store, kinds)
-        _create_missing_accounts(store)
+        kinds = self._fill(store)
         logs = _NodeLogs()
         server = ApiServer(
             store,
@@ -138,6 +134,15 @@ class LocalCluster:
         for part, task in parts:
             if not task.cancelled() and (failure := task.exception()):
                 raise LocalClusterError(f"the {part} of the local cluster failed: {failure}") from failure
+
+    def _fill(self, store: Store) -> KindRegistry:
+        """Create in a new or restored store what every cluster has, and return the kinds of the cluster."""
+        kinds = KindRegistry(store)
+        _install(store, kinds, NAMESPACES, [_build_namespace(name) for name in _NAMESPACES])
+        _install(store, kinds, CUSTOM_RESOURCE_DEFINITIONS, self._crds)
+        _restore_namespaces(store, kinds)
+        _create_missing_accounts(store)
+        return kinds
 
 
 class _NodeLogs:
