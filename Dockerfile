@@ -1,6 +1,6 @@
 # The image of the controller. It contains neither Airflow nor Java and needs no shell. The root file system can be
 # read-only; only --webhook writes to /tmp.
-ARG BASE=python:3.13.14-slim-bookworm@sha256:67a1e1f215ccda113cfc024e8639049257e88f273898f595b61476d128d387e8
+ARG BASE=python:3.13.15-slim-trixie@sha256:7c61056e61ac89e852de05f3dc6fa51a6dd2181797bceed46aa725dd7cb2cd3b
 
 FROM ${BASE} AS build
 ENV PYTHONDONTWRITEBYTECODE=1

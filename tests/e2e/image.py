@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parents[2]
-RELEASE = "bookworm"
+RELEASE = re.search(r"-slim-(\w+)@", (REPOSITORY / "Dockerfile").read_text(encoding="utf-8"))[1]  # type: ignore[index]
 PACKAGES = "python3,python3-venv,ca-certificates"
 # The folder that the last stage adds to its base.
 ADDED = "opt/spark-operator"
