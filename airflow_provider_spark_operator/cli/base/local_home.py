@@ -71,7 +71,8 @@ def read_pod_log(file: Path, since: datetime | None, tail: int | None) -> Iterat
     Raises:
         OSError: The file could not be read.
     """
-    from local_kubernetes.kubelet.containers.container_log import LogQuery, read_plain_text  # noqa: PLC0415
+    from local_kubernetes.api.server.podlogs import LogOptions  # noqa: PLC0415
+    from local_kubernetes.kubelet.containers.container_log import read_plain_text  # noqa: PLC0415
 
-    text = b"".join(read_plain_text(file, LogQuery(since=since, tail_lines=tail)))
+    text = b"".join(read_plain_text(file, LogOptions(since=since, tail_lines=tail)))
     yield from text.decode(errors="replace").removesuffix("\n").split("\n") if text else ()

@@ -14,14 +14,14 @@ from ..api.server.podlogs import LogOptions
 from ..api.store.store import Store
 from ..api.store.watch import DELETED
 from ..clock import utc_now
-from .containers.container_log import MAX_FILE_BYTES, LogQuery
+from .containers.container_log import MAX_FILE_BYTES
 from .node.access import ApiAccess
 from .node.images import DEFAULT_IMAGES, ImageRule, uses_assigned_ports
 from .node.memory import MemoryLimits
 from .node.node import MAX_PODS, NODE_NAME, Node, build_node_document
 from .node.recorder import EventRecorder
 from .node.services import ServiceAddresses
-from .pods.logs import log_start, read_log
+from .pods.logs import read_log
 from .pods.pod import PodWorker
 
 _KEPT_LOG_FOLDERS = 100
@@ -96,10 +96,8 @@ class Kubelet:
         Raises:
             ApiStatusError: 400 with the message of a kubelet, if the log does not exist (yet).
         """
-        since = log_start(self._clock(), options.since_time, options.since_seconds)
-        query = LogQuery(options.follow, options.tail_lines, since, options.timestamps, options.limit_bytes)
         found = [item for item in self._workers.values() if (item.namespace, item.name) == (namespace, pod)]
-        return read_log(found[-1] if found else None, pod, container, query, previous=options.previous)
+        return read_log(found[-1] if found else None, pod, container, options)
 
     def find_port(self, namespace: str, pod: str, port: int) -> int:
         """Return the port of this machine on which a pod serves one of its ports."""

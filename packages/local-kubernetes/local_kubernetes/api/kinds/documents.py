@@ -11,6 +11,7 @@ Json = TypeVar("Json")
 
 _WHOLE_NUMBER = re.compile(r"[+-]?[0-9]{1,19}")
 _LARGEST = 2**63 - 1
+_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d([.,]\d+)?(Z|[+-]\d\d:\d\d)", re.ASCII)
 
 
 def copy_json(value: Json) -> Json:
@@ -43,12 +44,19 @@ def parse_timestamp(text: str) -> datetime:
     return datetime.fromisoformat(text)
 
 
+def parse_time(text: str) -> datetime:
+    """Parse an RFC 3339 time; raises ValueError if it is none, OverflowError if Python cannot represent it in UTC."""
+    if _TIME.fullmatch(text) is None:
+        raise ValueError(f"{text!r} is not an RFC 3339 time")
+    return parse_timestamp(text).astimezone(UTC)
+
+
 def add_seconds(moment: datetime, seconds: int) -> datetime:
-    """Return the time a number of seconds later, at most the last time that can be written."""
+    """Return the time a number of seconds later, within the times that can be written."""
     try:
         return moment + timedelta(seconds=seconds)
     except OverflowError:
-        return datetime.max.replace(tzinfo=UTC)
+        return (datetime.max if seconds > 0 else datetime.min).replace(tzinfo=UTC)
 
 
 def parse_whole_number(text: str) -> int:

@@ -129,7 +129,7 @@ def parse_write_options(query: Query, user_agent: str, kind: str = "CreateOption
     causes += _find_dry_run_causes(dry_run)
     if causes:
         raise build_invalid_options(kind, causes)
-    return WriteOptions(bool(dry_run), manager, _parse_flag(query, "force"), validation or "Warn")
+    return WriteOptions(bool(dry_run), manager, parse_flag(query, "force"), validation or "Warn")
 
 
 def check_patch_options(query: Query, *, applies: bool) -> None:
@@ -156,7 +156,7 @@ def parse_delete_options(query: Query, body: JsonObject) -> DeleteOptions:
         raise build_bad_request(f"the body of a deletion must be DeleteOptions, not {body['kind']}")
     grace = body.get("gracePeriodSeconds")
     if grace is None:
-        grace = _parse_number(query, "gracePeriodSeconds")
+        grace = parse_number(query, "gracePeriodSeconds")
     if isinstance(grace, bool) or not isinstance(grace, int | None) or abs(grace or 0) >= 2**63:
         raise build_bad_request("gracePeriodSeconds: an integer of 64 bits is expected")
     preconditions = body.get("preconditions") or {}
@@ -180,7 +180,7 @@ def parse_delete_options(query: Query, body: JsonObject) -> DeleteOptions:
 def _parse_propagation(query: Query, body: JsonObject) -> tuple[str | None, list[Cause]]:
     """Return the propagation policy, and the errors in it."""
     policy = body.get("propagationPolicy") or query.get("propagationPolicy") or None
-    orphan = body.get("orphanDependents") or _parse_flag(query, "orphanDependents")
+    orphan = body.get("orphanDependents") or parse_flag(query, "orphanDependents")
     if policy is not None and orphan:
         detail = f'Invalid value: "{policy}": orphanDependents and deletionPropagation cannot be both set'
         return policy, [Cause("propagationPolicy", detail)]
@@ -199,18 +199,18 @@ def parse_list_options(query: Query, kind: Kind) -> ListOptions:
     version = query.get("resourceVersion", "")
     if version and not _is_version(version):
         detail = f'resourceVersion: Invalid value: "{version}": must be a whole number'
-        raise ApiStatusError(500, "", detail) if _parse_flag(query, "watch") else build_bad_request(detail)
+        raise ApiStatusError(500, "", detail) if parse_flag(query, "watch") else build_bad_request(detail)
     return ListOptions(
         labels=_parse_if_given(query.get("labelSelector"), parse_label_selector),
         fields=_parse_if_given(query.get("fieldSelector"), lambda text: parse_field_selector(text, kind)),
-        limit=_parse_number(query, "limit") or 0,
+        limit=parse_number(query, "limit") or 0,
         continuation=query.get("continue", ""),
         resource_version=version,
         version_match=query.get("resourceVersionMatch", ""),
-        watch=_parse_flag(query, "watch"),
-        bookmarks=_parse_flag(query, "allowWatchBookmarks"),
-        initial_events=_parse_flag(query, "sendInitialEvents"),
-        timeout_seconds=_parse_number(query, "timeoutSeconds"),
+        watch=parse_flag(query, "watch"),
+        bookmarks=parse_flag(query, "allowWatchBookmarks"),
+        initial_events=parse_flag(query, "sendInitialEvents"),
+        timeout_seconds=parse_number(query, "timeoutSeconds"),
     )
 
 
@@ -241,12 +241,13 @@ def _find_dry_run_causes(value: str | None) -> list[Cause]:
     return [Cause("dryRun", detail, "FieldValueNotSupported")]
 
 
-def _parse_flag(query: Query, key: str) -> bool:
-    # As in Kubernetes, a flag without a value is true: `?watch`.
+def parse_flag(query: Query, key: str) -> bool:
+    """Return a flag of a query. As in Kubernetes, a flag without a value is true: `?watch`."""
     return key in query and query[key].lower() not in ("0", "false")
 
 
-def _parse_number(query: Query, key: str) -> int | None:
+def parse_number(query: Query, key: str) -> int | None:
+    """Return a number of a query, None if it is missing; raises ApiStatusError 400 if it is not an integer."""
     text = query.get(key)
     if text is None:
         return None

@@ -1,33 +1,42 @@
 """Logs of containers, which the API server reads from the kubelet."""
 
-import re
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Protocol
 
-from ..kinds.documents import parse_timestamp, parse_whole_number
+from ..kinds.documents import add_seconds, parse_time
 from ..kinds.kinds import Kind
 from ..kinds.status import Cause, build_bad_request, build_invalid
+from ..requests.requests import parse_flag, parse_number
+from ..rules.rules import build_invalid_cause, find_natural_causes
 
 _LOG_OPTIONS = Kind("", "podlogoptions", "PodLogOptions")
 _CONTAINER_LISTS = ("initContainers", "containers")
 _STATUS_LISTS = ("initContainerStatuses", "containerStatuses")
-_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d([.,]\d+)?(Z|[+-]\d\d:\d\d)", re.ASCII)
 _PULLING = {"ErrImagePull": "image can't be pulled", "ImagePullBackOff": "trying and failing to pull image"}
 
 
 @dataclass(frozen=True)
 class LogOptions:
-    """The requested part of a container's log; the fields are those of Kubernetes' PodLogOptions."""
+    """The requested part of a container's log, as in Kubernetes' PodLogOptions.
+
+    Args:
+        container: Name of the container; may be empty if the pod has only one.
+        follow: Whether to continue until the container has terminated.
+        previous: Whether to read the log of the run before the current or last one.
+        timestamps: Whether each line begins with its time.
+        tail_lines: Number of lines from the end. If None, all lines are returned.
+        since: Time of the first line. If None, there is no limit.
+        limit_bytes: Number of bytes after which to stop. If None, there is no limit.
+    """
 
     container: str = ""
     follow: bool = False
     previous: bool = False
     timestamps: bool = False
     tail_lines: int | None = None
-    since_time: datetime | None = None
-    since_seconds: int | None = None
+    since: datetime | None = None
     limit_bytes: int | None = None
 
 
@@ -50,12 +59,16 @@ def parse_log_options(pod: str, query: Mapping[str, str]) -> LogOptions:
         ApiStatusError: 400 for an invalid number or time, 422 for a number out of range.
     """
     causes: list[Cause] = []
-    tail_lines = _parse_number(query, "tailLines", 0, causes)
-    since_seconds = _parse_number(query, "sinceSeconds", 1, causes)
-    limit_bytes = _parse_number(query, "limitBytes", 1, causes)
-    since_time = None
+    tail_lines, since_seconds, limit_bytes = (
+        parse_number(query, key) for key in ("tailLines", "sinceSeconds", "limitBytes")
+    )
+    causes += find_natural_causes(tail_lines or 0, "tailLines")
+    for key, number in (("sinceSeconds", since_seconds), ("limitBytes", limit_bytes)):
+        if number is not None and number <= 0:
+            causes.append(build_invalid_cause(key, number, "must be greater than 0"))
+    since = None if since_seconds is None else add_seconds(datetime.now(UTC), -since_seconds)
     if query.get("sinceTime"):
-        since_time = _parse_time(query["sinceTime"])
+        since = _parse_time(query["sinceTime"])
         if since_seconds is not None:
             message = "Forbidden: at most one of `sinceTime` or `sinceSeconds` may be specified"
             causes.append(Cause("[]", message, "FieldValueForbidden"))
@@ -65,12 +78,11 @@ def parse_log_options(pod: str, query: Mapping[str, str]) -> LogOptions:
         raise build_invalid(_LOG_OPTIONS, pod, causes)
     return LogOptions(
         container=query.get("container", ""),
-        follow=_parse_flag(query, "follow"),
-        previous=_parse_flag(query, "previous"),
-        timestamps=_parse_flag(query, "timestamps"),
+        follow=parse_flag(query, "follow"),
+        previous=parse_flag(query, "previous"),
+        timestamps=parse_flag(query, "timestamps"),
         tail_lines=tail_lines,
-        since_time=since_time,
-        since_seconds=since_seconds,
+        since=since,
         limit_bytes=limit_bytes,
     )
 
@@ -117,31 +129,11 @@ def require_started(pod: Mapping[str, Any], container: str, options: LogOptions)
         )
 
 
-def _parse_number(query: Mapping[str, str], key: str, least: int, causes: list[Cause]) -> int | None:
-    text = query.get(key)
-    if text is None:
-        return None
-    try:
-        number = parse_whole_number(text)
-    except ValueError as error:
-        raise build_bad_request(f"{key}: {text!r} is not an integer") from error
-    if number < least:
-        rule = "must be greater than or equal to 0" if least == 0 else "must be greater than 0"
-        causes.append(Cause(key, f"Invalid value: {number}: {rule}"))
-    return number
-
-
 def _parse_time(text: str) -> datetime:
     """Parse a time to the second, as Kubernetes does; limit it to the times that Python can represent."""
-    if _TIME.fullmatch(text) is None:
-        raise build_bad_request(f"sinceTime: {text!r} is not an RFC 3339 time")
     try:
-        return parse_timestamp(text).astimezone(UTC).replace(microsecond=0)
+        return parse_time(text).replace(microsecond=0)
     except ValueError as error:
         raise build_bad_request(f"sinceTime: {text!r} is not an RFC 3339 time") from error
     except OverflowError:
         return datetime.min.replace(tzinfo=UTC) if text.startswith("0") else datetime.max.replace(tzinfo=UTC)
-
-
-def _parse_flag(query: Mapping[str, str], key: str) -> bool:
-    return key in query and query[key].lower() not in ("0", "false")

@@ -10,12 +10,13 @@ from datetime import datetime
 from pathlib import Path
 
 from ...api.kinds.documents import JsonObject
+from ...api.server.podlogs import LogOptions
 from ..node.images import ImageMissing, InvalidImage
 from ..node.node import Node
 from ..node.pod_status import ADDRESS
 from ..node.runtime import StartError
 from ..node.states import ContainerRecord, Running, Terminated, Waiting
-from .container_log import ContainerLog, LogQuery
+from .container_log import ContainerLog
 from .launch import Launch, prepare_launch
 from .process import ContainerProcess, Exit
 from .references import MissingReference
@@ -264,7 +265,7 @@ class Container:
             return text
         if self.log is None:
             return ""
-        query = LogQuery(tail_lines=_MESSAGE_LOG_LINES)
+        query = LogOptions(tail_lines=_MESSAGE_LOG_LINES)
         return b"".join([piece async for piece in self.log.read(query)])[-_MESSAGE_LOG_BYTES:].decode(errors="replace")
 
     def _record_event(self, sandbox: Sandbox, reason: str, message: str) -> None:

@@ -7,11 +7,11 @@ import asyncio
 import os
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import BinaryIO
 
+from ...api.server.podlogs import LogOptions
 from ...clock import utc_now
 
 MAX_FILE_BYTES = 10 * 1024 * 1024
@@ -19,25 +19,6 @@ MAX_LINE_BYTES = 16 * 1024
 _BATCH_BYTES = 64 * 1024
 _BLOCK_BYTES = 64 * 1024
 _OLDER = ".1"
-
-
-@dataclass(frozen=True)
-class LogQuery:
-    """The requested part of a log, as in the `log` subresource of the API.
-
-    Args:
-        follow: Whether to continue until the container has terminated.
-        tail_lines: Number of lines from the end. If None, all lines are returned.
-        since: Time of the first line. If None, there is no limit.
-        timestamps: Whether each line begins with its time.
-        limit_bytes: Number of bytes after which to stop. If None, there is no limit.
-    """
-
-    follow: bool = False
-    tail_lines: int | None = None
-    since: datetime | None = None
-    timestamps: bool = False
-    limit_bytes: int | None = None
 
 
 class ContainerLog:
@@ -97,7 +78,7 @@ class ContainerLog:
         for path in (self.path, self.older):
             path.unlink(missing_ok=True)
 
-    async def read(self, query: LogQuery) -> AsyncIterator[bytes]:
+    async def read(self, query: LogOptions) -> AsyncIterator[bytes]:
         """Yield the requested part of the log in pieces; without `follow`, stop at the current end."""
         remaining = query.limit_bytes
         async for piece in self._split_pieces(query):
@@ -109,7 +90,7 @@ class ContainerLog:
             if remaining == 0:
                 return
 
-    async def _split_pieces(self, query: LogQuery) -> AsyncIterator[bytes]:
+    async def _split_pieces(self, query: LogOptions) -> AsyncIterator[bytes]:
         reader = _RecordReader(query)
         files, rotations = self._open()
         try:
@@ -166,7 +147,7 @@ class ContainerLog:
         self._changed = asyncio.Event()
 
 
-def read_plain_text(path: Path, query: LogQuery | None = None) -> Iterator[bytes]:
+def read_plain_text(path: Path, query: LogOptions | None = None) -> Iterator[bytes]:
     """Yield the text of a log that no cluster writes any more, the older part first.
 
     Args:
@@ -176,7 +157,7 @@ def read_plain_text(path: Path, query: LogQuery | None = None) -> Iterator[bytes
     Raises:
         OSError: A file could not be read.
     """
-    query = query or LogQuery()
+    query = query or LogOptions()
     reader = _RecordReader(query)
     with ExitStack() as stack:
         parts = (path.with_name(path.name + _OLDER), path)
@@ -208,7 +189,7 @@ def _record(time: bytes, stream: bytes, tag: bytes, text: bytes) -> bytes:
 class _RecordReader:
     """Converts the records of one file after the other into the text that a reader of the log receives."""
 
-    def __init__(self, query: LogQuery) -> None:
+    def __init__(self, query: LogOptions) -> None:
         self._since = log_time(query.since).encode() if query.since else b""
         self._timestamps = query.timestamps
         self._within_line = False

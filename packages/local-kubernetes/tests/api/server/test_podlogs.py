@@ -1,4 +1,4 @@
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -36,8 +36,7 @@ async def test_log_options_are_passed_to_the_kubelet(api: Api, logs: RecordedLog
         "container": "side",
         "follow": True,
         "tail_lines": 5,
-        "since_time": datetime(2026, 1, 1, tzinfo=UTC),
-        "since_seconds": None,
+        "since": datetime(2026, 1, 1, tzinfo=UTC),
         "timestamps": True,
         "limit_bytes": 9,
         "previous": False,
@@ -74,14 +73,24 @@ async def test_invalid_log_options_are_rejected(api: Api, logs: RecordedLogs, qu
 async def test_log_time_is_truncated_to_seconds(api: Api, logs: RecordedLogs) -> None:
     await start_pod(api)
     await api.get(f"{PODS}/p/log?sinceTime=2026-01-01T00:00:00.999Z")
-    assert logs.asked[0][3]["since_time"] == datetime(2026, 1, 1, tzinfo=UTC)
+    assert logs.asked[0][3]["since"] == datetime(2026, 1, 1, tzinfo=UTC)
 
 
 @pytest.mark.parametrize(("time", "year"), [("0001-01-01T00:00:00%2B23:00", 1), ("9999-12-31T23:59:59-23:00", 9999)])
 async def test_log_time_out_of_range_is_limited(api: Api, logs: RecordedLogs, time: str, year: int) -> None:
     await start_pod(api)
     assert (await api.get(f"{PODS}/p/log?sinceTime={time}")).status == 200
-    assert logs.asked[0][3]["since_time"].year == year
+    assert logs.asked[0][3]["since"].year == year
+
+
+async def test_number_of_seconds_is_converted_to_a_time(api: Api, logs: RecordedLogs) -> None:
+    await start_pod(api)
+    before = datetime.now(UTC)
+    for seconds in (60, 2**62):
+        assert (await api.get(f"{PODS}/p/log?sinceSeconds={seconds}")).status == 200
+    times = [options["since"] for *_, options in logs.asked]
+    assert before <= times[0] + timedelta(seconds=60) <= datetime.now(UTC)
+    assert times[1] == datetime.min.replace(tzinfo=UTC)
 
 
 async def test_log_of_a_pod_with_several_containers_requires_a_container(api: Api) -> None:

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from local_kubernetes.kubelet.containers.container_log import MAX_LINE_BYTES, ContainerLog, LogQuery
+from local_kubernetes.api.server.podlogs import LogOptions
+from local_kubernetes.kubelet.containers.container_log import MAX_LINE_BYTES, ContainerLog
 
 START = datetime(2026, 1, 2, 3, 4, 5, 600_000, tzinfo=UTC)
 
@@ -31,7 +32,7 @@ def log(tmp_path: Path, clock: Clock) -> Iterator[ContainerLog]:
 
 
 async def read(log: ContainerLog, **query: object) -> bytes:
-    return b"".join([piece async for piece in log.read(LogQuery(**query))])  # type: ignore[arg-type]
+    return b"".join([piece async for piece in log.read(LogOptions(**query))])  # type: ignore[arg-type]
 
 
 async def test_lines_are_written_in_the_format_of_container_runtimes(log: ContainerLog) -> None:

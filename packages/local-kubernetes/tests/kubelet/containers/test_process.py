@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from local_kubernetes.kubelet.containers.container_log import ContainerLog, LogQuery
+from local_kubernetes.api.server.podlogs import LogOptions
+from local_kubernetes.kubelet.containers.container_log import ContainerLog
 from local_kubernetes.kubelet.containers.process import ContainerProcess, Exit
 from local_kubernetes.kubelet.node.runtime import StartError
 
@@ -57,7 +58,7 @@ async def run(folder: Path, *command: str, environment: dict[str, str] | None = 
         ended = await process.wait()
     finally:
         log.close()
-    return ended, b"".join([piece async for piece in log.read(LogQuery())]).decode()
+    return ended, b"".join([piece async for piece in log.read(LogOptions())]).decode()
 
 
 async def test_output_of_both_streams_is_logged_and_the_exit_code_returned(tmp_path: Path) -> None:
