@@ -113,7 +113,7 @@ class ScriptedCluster:
 
     def spark_clusters(self) -> list[JsonObject]:
         """Return all SparkClusters."""
-        return list(self.do(lambda: self.store.objects.list(self.cluster_kind, None, labels=None, fields=None)[0]))
+        return list(self.do(lambda: self.store.objects.list(self.cluster_kind, None)[0]))
 
     def create(self, name: str, **metadata: Any) -> JsonObject:
         """Create an application outside of Airflow, and return it.
@@ -233,7 +233,7 @@ class ScriptedCluster:
                 raise self._script_errors[0]
 
     def _applications(self) -> list[JsonObject]:
-        return self.store.objects.list(self.kind, None, labels=None, fields=None)[0]
+        return self.store.objects.list(self.kind, None)[0]
 
     async def _start(self) -> int:
         for name in ("default", NAMESPACE):

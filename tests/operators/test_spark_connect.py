@@ -44,7 +44,7 @@ def delete(**parameters: Any) -> DeleteSparkConnectOperator:
 
 
 def list_secrets(cluster: Cluster) -> list[dict[str, Any]]:
-    return list(cluster.do(lambda: cluster.store.objects.list(SECRETS, NAMESPACE, labels=None, fields=None)[0]))
+    return list(cluster.do(lambda: cluster.store.objects.list(SECRETS, NAMESPACE)[0]))
 
 
 def test_task_starts_server_and_returns_its_url(server: Cluster, deferrable: bool) -> None:

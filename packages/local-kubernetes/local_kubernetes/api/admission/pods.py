@@ -33,11 +33,9 @@ def fill_pod_spec(spec: JsonObject) -> None:
         spec["serviceAccountName"] = spec["serviceAccount"] = account
     for field in _CONTAINER_LISTS:
         for container in spec.get(field) or []:
-            if isinstance(container, dict):
-                _fill_container(container)
+            _fill_container(container)
     for volume in spec.get("volumes") or []:
-        if isinstance(volume, dict):
-            _fill_volume(volume)
+        _fill_volume(volume)
 
 
 def admit_pod(pod: JsonObject) -> None:
@@ -85,10 +83,8 @@ def compute_quality_of_service(spec: Mapping[str, Any]) -> str:
     return "Guaranteed" if guaranteed else "Burstable"
 
 
-def _select_compute_resources(quantities: object) -> dict[str, str]:
-    if not isinstance(quantities, dict):
-        return {}
-    return {key: str(value) for key, value in quantities.items() if key in ("cpu", "memory")}
+def _select_compute_resources(quantities: Mapping[str, str] | None) -> dict[str, str]:
+    return {key: value for key, value in (quantities or {}).items() if key in ("cpu", "memory")}
 
 
 def _set_defaults(part: JsonObject, defaults: Mapping[str, Any]) -> None:
@@ -126,7 +122,7 @@ def _fill_source(source: JsonObject) -> None:
 
 def _fill_volume(volume: JsonObject) -> None:
     for source in _VOLUME_MODES:
-        if isinstance(volume.get(source), dict):
+        if source in volume:
             volume[source].setdefault("defaultMode", 0o644)
     for item in (volume.get("downwardAPI") or {}).get("items") or []:
         _fill_source(item)
@@ -135,7 +131,7 @@ def _fill_volume(volume: JsonObject) -> None:
             source["serviceAccountToken"].setdefault("expirationSeconds", 3600)
         for item in (source.get("downwardAPI") or {}).get("items") or []:
             _fill_source(item)
-    if isinstance(volume.get("hostPath"), dict):
+    if "hostPath" in volume:
         volume["hostPath"].setdefault("type", "")
     if set(volume) == {"name"}:
         volume["emptyDir"] = {}

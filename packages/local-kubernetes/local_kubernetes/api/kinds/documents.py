@@ -56,7 +56,7 @@ def add_seconds(moment: datetime, seconds: int) -> datetime:
     try:
         return moment + timedelta(seconds=seconds)
     except OverflowError:
-        return (datetime.max if seconds > 0 else datetime.min).replace(tzinfo=UTC)
+        return datetime.max.replace(tzinfo=UTC) if seconds > 0 else datetime.min.replace(tzinfo=UTC)
 
 
 def parse_whole_number(text: str) -> int:

@@ -28,7 +28,7 @@ RESOURCES: Mapping[str, str] = {
 SUBRESOURCES: Mapping[str, str] = {
     "namespaces": "finalize",
     "nodes": "proxy",
-    "pods": "attach ephemeralcontainers exec resize",
+    "pods": "attach binding ephemeralcontainers exec resize",
     "serviceaccounts": "token",
     "services": "proxy",
 }

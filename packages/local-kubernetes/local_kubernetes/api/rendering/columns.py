@@ -3,13 +3,11 @@
 from collections.abc import Callable, Mapping
 from datetime import datetime
 
-from ..kinds.documents import get_text
 from ..kinds.kinds import EVENTS
 from ..store.registry import ServedKind
 from .pod_columns import POD_COLUMNS
-from .table import AGE, NAME, Cell, Column, Document, build_column, format_age
+from .table import AGE, NAME, NONE, Cell, Column, Document, build_column, build_field, format_age
 
-_NONE = "<none>"
 _SHORT_MODES = {
     "ReadWriteOnce": "RWO",
     "ReadOnlyMany": "ROX",
@@ -27,22 +25,18 @@ def list_columns(served: ServedKind) -> tuple[Column, ...]:
     return (NAME, *BUILT_IN_COLUMNS.get(served.kind.key, (AGE,)))
 
 
-def _build_field(*path: str, empty: str = "") -> Callable[[Document, datetime], Cell]:
-    return lambda document, _: get_text(document, path) or empty
-
-
 def _build_count(key: str) -> Callable[[Document, datetime], Cell]:
     return lambda document, _: len(document.get(key) or ())
 
 
 def _format_selector(service: Document, _: datetime) -> Cell:
     labels = service["spec"].get("selector") or {}
-    return ",".join(f"{key}={value}" for key, value in sorted(labels.items())) or _NONE
+    return ",".join(f"{key}={value}" for key, value in sorted(labels.items())) or NONE
 
 
 def _format_service_ports(document: Document, _: datetime) -> Cell:
     ports = document["spec"].get("ports") or []
-    return ",".join(f"{port.get('port')}/{port.get('protocol', 'TCP')}" for port in ports) or _NONE
+    return ",".join(f"{port.get('port')}/{port.get('protocol', 'TCP')}" for port in ports) or NONE
 
 
 def _format_ready_replicas(document: Document, _: datetime) -> Cell:
@@ -58,7 +52,7 @@ def _format_node_status(document: Document, _: datetime) -> Cell:
 
 def _format_node_address(node: Document, _: datetime) -> Cell:
     addresses = (node.get("status") or {}).get("addresses") or []
-    return next((str(item.get("address")) for item in addresses if item.get("type") == "InternalIP"), _NONE)
+    return next((str(item.get("address")) for item in addresses if item.get("type") == "InternalIP"), NONE)
 
 
 def _format_last_seen(document: Document, now: datetime) -> Cell:
@@ -97,53 +91,53 @@ def _format_first_seen(document: Document, now: datetime) -> Cell:
 
 EVENT_COLUMNS: tuple[Column, ...] = (
     Column("Last Seen", _format_last_seen),
-    Column("Type", _build_field("type")),
-    Column("Reason", _build_field("reason")),
+    Column("Type", build_field("type")),
+    Column("Reason", build_field("reason")),
     Column("Object", _format_event_object),
-    Column("Subobject", _build_field("involvedObject", "fieldPath"), priority=1),
-    Column("Source", _build_field("source", "component"), priority=1),
+    Column("Subobject", build_field("involvedObject", "fieldPath"), priority=1),
+    Column("Source", build_field("source", "component"), priority=1),
     Column("Message", _format_event_message),
     Column("First Seen", _format_first_seen, priority=1),
-    Column("Count", _build_field("count"), priority=1),
+    Column("Count", build_field("count"), priority=1),
     Column("Name", NAME.cell, priority=1, format="name"),
 )
 BUILT_IN_COLUMNS: Mapping[tuple[str, str], tuple[Column, ...]] = {
     ("", "pods"): POD_COLUMNS,
-    ("", "namespaces"): (Column("Status", _build_field("status", "phase")), AGE),
+    ("", "namespaces"): (Column("Status", build_field("status", "phase")), AGE),
     ("", "nodes"): (
         Column("Status", _format_node_status),
-        Column("Roles", lambda *_: _NONE),
+        Column("Roles", lambda *_: NONE),
         AGE,
-        Column("Version", _build_field("status", "nodeInfo", "kubeletVersion")),
+        Column("Version", build_field("status", "nodeInfo", "kubeletVersion")),
         Column("Internal-IP", _format_node_address, priority=1),
-        Column("External-IP", lambda *_: _NONE, priority=1),
-        Column("OS-Image", _build_field("status", "nodeInfo", "osImage", empty="<unknown>"), priority=1),
-        Column("Kernel-Version", _build_field("status", "nodeInfo", "kernelVersion", empty="<unknown>"), priority=1),
+        Column("External-IP", lambda *_: NONE, priority=1),
+        Column("OS-Image", build_field("status", "nodeInfo", "osImage", empty="<unknown>"), priority=1),
+        Column("Kernel-Version", build_field("status", "nodeInfo", "kernelVersion", empty="<unknown>"), priority=1),
         Column(
             "Container-Runtime",
-            _build_field("status", "nodeInfo", "containerRuntimeVersion", empty="<unknown>"),
+            build_field("status", "nodeInfo", "containerRuntimeVersion", empty="<unknown>"),
             priority=1,
         ),
     ),
     ("", "services"): (
-        Column("Type", _build_field("spec", "type")),
-        Column("Cluster-IP", _build_field("spec", "clusterIP", empty=_NONE)),
-        Column("External-IP", _build_field("spec", "externalName", empty=_NONE)),
+        Column("Type", build_field("spec", "type")),
+        Column("Cluster-IP", build_field("spec", "clusterIP", empty=NONE)),
+        Column("External-IP", build_field("spec", "externalName", empty=NONE)),
         Column("Port(s)", _format_service_ports),
         AGE,
         Column("Selector", _format_selector, priority=1),
     ),
     ("", "configmaps"): (Column("Data", _build_count("data")), AGE),
-    ("", "secrets"): (Column("Type", _build_field("type")), Column("Data", _build_count("data")), AGE),
+    ("", "secrets"): (Column("Type", build_field("type")), Column("Data", _build_count("data")), AGE),
     ("", "persistentvolumeclaims"): (
-        Column("Status", _build_field("status", "phase")),
-        Column("Volume", _build_field("spec", "volumeName")),
-        Column("Capacity", _build_field("status", "capacity", "storage")),
+        Column("Status", build_field("status", "phase")),
+        Column("Volume", build_field("spec", "volumeName")),
+        Column("Capacity", build_field("status", "capacity", "storage")),
         Column("Access Modes", _format_modes),
-        Column("StorageClass", _build_field("spec", "storageClassName")),
-        Column("VolumeAttributesClass", _build_field("spec", "volumeAttributesClassName", empty="<unset>")),
+        Column("StorageClass", build_field("spec", "storageClassName")),
+        Column("VolumeAttributesClass", build_field("spec", "volumeAttributesClassName", empty="<unset>")),
         AGE,
-        Column("VolumeMode", _build_field("spec", "volumeMode"), priority=1),
+        Column("VolumeMode", build_field("spec", "volumeMode"), priority=1),
     ),
     ("apps", "statefulsets"): (
         Column("Ready", _format_ready_replicas),
@@ -153,17 +147,17 @@ BUILT_IN_COLUMNS: Mapping[tuple[str, str], tuple[Column, ...]] = {
     ),
     ("autoscaling", "horizontalpodautoscalers"): (
         Column("Reference", _format_scale_target),
-        Column("Targets", lambda *_: _NONE),
-        Column("MinPods", _build_field("spec", "minReplicas", empty="<unset>")),
-        Column("MaxPods", _build_field("spec", "maxReplicas")),
-        Column("Replicas", _build_field("status", "currentReplicas", empty="0")),
+        Column("Targets", lambda *_: NONE),
+        Column("MinPods", build_field("spec", "minReplicas", empty="<unset>")),
+        Column("MaxPods", build_field("spec", "maxReplicas")),
+        Column("Replicas", build_field("status", "currentReplicas", empty="0")),
         AGE,
     ),
-    ("coordination.k8s.io", "leases"): (Column("Holder", _build_field("spec", "holderIdentity")), AGE),
+    ("coordination.k8s.io", "leases"): (Column("Holder", build_field("spec", "holderIdentity")), AGE),
     ("scheduling.k8s.io", "priorityclasses"): (
         Column("Value", lambda document, _: document.get("value") or 0, "integer"),
         Column("Global-Default", lambda document, _: bool(document.get("globalDefault")), "boolean"),
         AGE,
-        Column("PreemptionPolicy", _build_field("preemptionPolicy")),
+        Column("PreemptionPolicy", build_field("preemptionPolicy")),
     ),
 }

@@ -1,13 +1,11 @@
 """The columns of pods, such as the state of a pod in one word."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
 from ..kinds.documents import get_text
-from .table import AGE, Cell, Column, Document, format_age
-
-_NONE = "<none>"
+from .table import AGE, NONE, Cell, Column, Document, build_field, format_age
 
 
 def _get_statuses(pod: Document, field: str = "containerStatuses") -> list[Mapping[str, Any]]:
@@ -76,17 +74,13 @@ def _format_restarts(pod: Document, now: datetime) -> Cell:
     return f"{count} ({format_age(last, now)} ago)" if count and last else str(count)
 
 
-def _build_field(*path: str) -> Callable[[Document, datetime], Cell]:
-    return lambda pod, _: get_text(pod, path) or _NONE
-
-
 POD_COLUMNS: tuple[Column, ...] = (
     Column("Ready", _format_ready),
     Column("Status", _format_status),
     Column("Restarts", _format_restarts),
     AGE,
-    Column("IP", _build_field("status", "podIP"), priority=1),
-    Column("Node", _build_field("spec", "nodeName"), priority=1),
-    Column("Nominated Node", _build_field("status", "nominatedNodeName"), priority=1),
-    Column("Readiness Gates", lambda *_: _NONE, priority=1),
+    Column("IP", build_field("status", "podIP", empty=NONE), priority=1),
+    Column("Node", build_field("spec", "nodeName", empty=NONE), priority=1),
+    Column("Nominated Node", build_field("status", "nominatedNodeName", empty=NONE), priority=1),
+    Column("Readiness Gates", lambda *_: NONE, priority=1),
 )

@@ -87,26 +87,15 @@ class Presenter:
         return shown
 
     def present_list(self, documents: list[JsonObject], metadata: JsonObject) -> JsonObject:
-        """Return a list of objects with the list's own metadata."""
+        """Return a list of objects with the list's own metadata, for a format that is not `plain`."""
         shown = [self.served.present(document) for document in documents]
         if self.presentation.form == "table":
             return self._build_table(shown, metadata, header=True)
-        if self.presentation.form == "metadata":
-            return {
-                "kind": "PartialObjectMetadataList",
-                "apiVersion": META_VERSION,
-                "metadata": metadata,
-                "items": [_build_partial_metadata(item) for item in shown],
-            }
-        if not self.served.kind.custom:
-            for item in shown:  # items of a typed list do not repeat their type
-                item.pop("apiVersion")
-                item.pop("kind")
         return {
-            "kind": self.served.kind.collection_kind,
-            "apiVersion": self.served.api_version,
+            "kind": "PartialObjectMetadataList",
+            "apiVersion": META_VERSION,
             "metadata": metadata,
-            "items": shown,
+            "items": [_build_partial_metadata(item) for item in shown],
         }
 
     def encode_list(self, events: Sequence[Event], metadata: JsonObject) -> bytes:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from ..kinds.documents import parse_timestamp
+from ..kinds.documents import get_text, parse_timestamp
 from .jsonpath import find_values
 
 if TYPE_CHECKING:
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 Document = Mapping[str, Any]
 Cell = str | int | float | bool | None
+NONE = "<none>"
 _UNKNOWN = "<unknown>"
 
 
@@ -77,12 +78,17 @@ def _format_rest(number: int, unit: str) -> str:
     return f"{number}{unit}" if number else ""
 
 
+def build_field(*path: str, empty: str = "") -> Callable[[Document, datetime], Cell]:
+    """Return the function of a column that shows a field."""
+    return lambda document, _: get_text(document, path) or empty
+
+
 def build_column(column: Mapping[str, Any]) -> Column:
     """Return the column of an entry in a CustomResourceDefinition."""
-    kind = column["type"]
+    kind = column.get("type") or "string"
 
     def format_cell(document: Document, now: datetime) -> Cell:
-        values = find_values(document, column["jsonPath"])
+        values = find_values(document, column.get("jsonPath") or "")
         if not values:
             return _UNKNOWN if kind == "date" else None
         if kind == "date":
@@ -93,7 +99,7 @@ def build_column(column: Mapping[str, Any]) -> Column:
         return found if isinstance(found, bool | int | float) else _format_text(found)
 
     more = {key: column[key] for key in ("priority", "format", "description") if key in column}
-    return Column(column["name"], format_cell, kind, **more)
+    return Column(column.get("name") or "", format_cell, kind, **more)
 
 
 def _format_text(value: object) -> str:

@@ -11,15 +11,12 @@ from ..kinds.status import Cause, build_invalid
 from .rules import build_invalid_cause, build_required_cause, find_choice_causes
 from .structural import find_schema_causes
 
-REPLICAS_PATH = ".spec.replicas"
-_COLUMN_TYPES = ("boolean", "date", "integer", "number", "string")
-
 
 @dataclass(frozen=True)
 class ScalePaths:
     """The paths of the numbers of a `scale` subresource, with dots."""
 
-    replicas: str = REPLICAS_PATH
+    replicas: str = ".spec.replicas"
     status_replicas: str = ".status.replicas"
     selector: str | None = None
 
@@ -77,7 +74,11 @@ def get_scale_paths(definition: Mapping[str, Any], version: str) -> ScalePaths |
     scale = (get_version(definition, version).get("subresources") or {}).get("scale")
     if scale is None:
         return None
-    return ScalePaths(scale["specReplicasPath"], scale["statusReplicasPath"], scale.get("labelSelectorPath"))
+    return ScalePaths(
+        scale.get("specReplicasPath") or ScalePaths.replicas,
+        scale.get("statusReplicasPath") or ScalePaths.status_replicas,
+        scale.get("labelSelectorPath"),
+    )
 
 
 def complete(definition: JsonObject) -> None:
@@ -145,31 +146,6 @@ def _find_content_causes(spec: Mapping[str, Any], name: str) -> Iterator[Cause]:
             yield from find_schema_causes(schema, f"{place}.schema.openAPIV3Schema")
         else:
             yield build_required_cause(f"{place}.schema.openAPIV3Schema")
-        yield from _find_column_causes(version, f"{place}.additionalPrinterColumns")
-        yield from _find_scale_causes(version, f"{place}.subresources.scale")
     if (spec.get("conversion") or {}).get("strategy", "None") != "None":
         message = 'Unsupported value: the local cluster converts by "None" only'
         yield Cause("spec.conversion.strategy", message, "FieldValueNotSupported")
-
-
-def _find_column_causes(version: Mapping[str, Any], place: str) -> Iterator[Cause]:
-    for index, column in enumerate(version.get("additionalPrinterColumns") or ()):
-        yield from (
-            build_required_cause(f"{place}[{index}].{key}") for key in ("name", "jsonPath") if not column.get(key)
-        )
-        if not column.get("type"):
-            yield build_required_cause(f"{place}[{index}].type")
-        else:
-            yield from find_choice_causes(column["type"], _COLUMN_TYPES, f"{place}[{index}].type")
-
-
-def _find_scale_causes(version: Mapping[str, Any], place: str) -> Iterator[Cause]:
-    scale = (version.get("subresources") or {}).get("scale")
-    if scale is None:
-        return
-    for key, parent in (("specReplicasPath", ".spec."), ("statusReplicasPath", ".status.")):
-        path = scale.get(key)
-        if not path:
-            yield build_required_cause(f"{place}.{key}")
-        elif not path.startswith(parent):
-            yield Cause(f"{place}.{key}", f'Invalid value: "{path}": should be a json path under {parent[:-1]}')

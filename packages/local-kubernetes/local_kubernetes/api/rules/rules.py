@@ -57,10 +57,9 @@ def build_duplicate_cause(place: str, value: object) -> Cause:
     return Cause(place, f"Duplicate value: {json.dumps(value)}", "FieldValueDuplicate")
 
 
-def build_not_found_cause(place: str, value: object, why: str = "") -> Cause:
+def build_not_found_cause(place: str, value: object) -> Cause:
     """Return the error of a reference to something that does not exist."""
-    detail = f"Not found: {json.dumps(value)}"
-    return Cause(place, f"{detail}: {why}" if why else detail, "FieldValueNotFound")
+    return Cause(place, f"Not found: {json.dumps(value)}", "FieldValueNotFound")
 
 
 def find_choice_causes(value: object, choices: Iterable[str], place: str) -> Iterator[Cause]:

@@ -1,7 +1,7 @@
 """Structural schemas of custom resources: pruning, defaults and validation.
 
 Implements `openAPIV3Schema` of a CustomResourceDefinition as the API server does. Rules in CEL
-(`x-kubernetes-validations`) and string formats are not evaluated.
+(`x-kubernetes-validations`), combined schemas, exclusive bounds, multiples and string formats are not evaluated.
 """
 
 import json
@@ -115,7 +115,6 @@ def find_violations(schema: Schema, value: Any, path: str = "") -> Iterator[Caus
     elif wrong_type is not None:
         return
     yield from _find_keyword_violations(schema, value, path)
-    yield from _find_junctor_violations(schema, value, path)
     if isinstance(value, dict):
         yield from _find_object_violations(schema, value, path)
     elif isinstance(value, list) and isinstance(schema.get("items"), dict):
@@ -178,38 +177,13 @@ def _find_keyword_violations(schema: Schema, value: Any, path: str) -> Iterator[
         yield Cause(path, message, "FieldValueNotSupported")
     for keyword, (applies, holds, rule) in _KEYWORDS.items():
         bound = schema.get(keyword)
-        if bound is None or not applies(value) or holds(value, bound, schema):
+        if bound is None or not applies(value) or holds(value, bound):
             continue
         shown = len(value) if isinstance(value, list | dict) else json.dumps(value)
-        if schema.get(f"exclusive{keyword.capitalize()}"):
-            rule = rule.replace(" or equal to", "")
         detail = f"Invalid value: {shown}: {path} in body {rule.format(bound=bound)}"
         yield _LIMITS[keyword](path, bound, shown) if keyword in _LIMITS else Cause(path, detail)
         if _is_text(value):
             return  # a text is not validated further
-
-
-def _find_junctor_violations(schema: Schema, value: Any, path: str) -> Iterator[Cause]:
-    """Yield the errors of combined schemas; the API server reports them without a field."""
-
-    def build_cause(rule: str) -> Cause:
-        return Cause(_NOWHERE, f'Invalid value: "": "{path}" must {rule}')
-
-    judged = [list(find_violations(child, value, path)) for child in schema.get("allOf") or []]
-    yield from (found for causes in judged for found in causes)
-    if judged and all(judged):
-        yield build_cause("validate all the schemas (allOf). None validated")
-    judged = [list(find_violations(child, value, path)) for child in schema.get("anyOf") or []]
-    if judged and all(judged) and not schema.get(_INT_OR_STRING):
-        yield build_cause("validate at least one schema (anyOf)")
-        yield from judged[0]
-    judged = [list(find_violations(child, value, path)) for child in schema.get("oneOf") or []]
-    fitting = sum(not causes for causes in judged)
-    if judged and fitting != 1:
-        found = f"Found {fitting} valid alternatives" if fitting else "Found none valid"
-        yield build_cause(f"validate one and only one schema (oneOf). {found}")
-    if schema.get("not") is not None and not any(find_violations(schema["not"], value, path)):
-        yield build_cause("not validate the schema (not)")
 
 
 def _find_repeated(schema: Schema, items: list[Any], path: str) -> Iterator[Cause]:
@@ -250,14 +224,6 @@ def _is_object(value: Any) -> bool:
     return isinstance(value, dict)
 
 
-def _is_above(value: Any, bound: Any, schema: Schema) -> bool:
-    return bool(value > bound if schema.get("exclusiveMinimum") else value >= bound)
-
-
-def _is_below(value: Any, bound: Any, schema: Schema) -> bool:
-    return bool(value < bound if schema.get("exclusiveMaximum") else value <= bound)
-
-
 _INTEGERS: Mapping[str, tuple[int, int]] = {
     "int32": (-(2**31), 2**31 - 1),
     "int64": (-(2**63), 2**63 - 1),
@@ -266,18 +232,17 @@ _INTEGERS: Mapping[str, tuple[int, int]] = {
 _NUMBER_FORMATS = {"integer": tuple(_INTEGERS), "number": ("double", "float")}
 _LARGEST_FLOAT = 3.4028235677973366e38
 
-_Keyword = tuple[Callable[[Any], bool], Callable[[Any, Any, Schema], bool], str]
+_Keyword = tuple[Callable[[Any], bool], Callable[[Any, Any], bool], str]
 _KEYWORDS: dict[str, _Keyword] = {
-    "minimum": (_is_number, _is_above, "should be greater than or equal to {bound}"),
-    "maximum": (_is_number, _is_below, "should be less than or equal to {bound}"),
-    "multipleOf": (_is_number, lambda v, b, _: v % b == 0, "should be a multiple of {bound}"),
-    "minLength": (_is_text, lambda v, b, _: len(v) >= b, "should be at least {bound} chars long"),
-    "maxLength": (_is_text, lambda v, b, _: len(v) <= b, "should be at most {bound} chars long"),
-    "pattern": (_is_text, lambda v, b, _: compile_pattern(b).search(v) is not None, "should match '{bound}'"),
-    "minItems": (_is_list, lambda v, b, _: len(v) >= b, "should have at least {bound} items"),
-    "maxItems": (_is_list, lambda v, b, _: len(v) <= b, "should have at most {bound} items"),
-    "minProperties": (_is_object, lambda v, b, _: len(v) >= b, "should have at least {bound} properties"),
-    "maxProperties": (_is_object, lambda v, b, _: len(v) <= b, "should have at most {bound} properties"),
+    "minimum": (_is_number, lambda v, b: v >= b, "should be greater than or equal to {bound}"),
+    "maximum": (_is_number, lambda v, b: v <= b, "should be less than or equal to {bound}"),
+    "minLength": (_is_text, lambda v, b: len(v) >= b, "should be at least {bound} chars long"),
+    "maxLength": (_is_text, lambda v, b: len(v) <= b, "should be at most {bound} chars long"),
+    "pattern": (_is_text, lambda v, b: compile_pattern(b).search(v) is not None, "should match '{bound}'"),
+    "minItems": (_is_list, lambda v, b: len(v) >= b, "should have at least {bound} items"),
+    "maxItems": (_is_list, lambda v, b: len(v) <= b, "should have at most {bound} items"),
+    "minProperties": (_is_object, lambda v, b: len(v) >= b, "should have at least {bound} properties"),
+    "maxProperties": (_is_object, lambda v, b: len(v) <= b, "should have at most {bound} properties"),
 }
 
 _LIMITS: dict[str, Callable[[str, Any, Any], Cause]] = {

@@ -115,13 +115,6 @@ def _find_projected_causes(source: Volume, place: str) -> Iterator[Cause]:
             yield build_forbidden_cause(here, "may not specify more than 1 volume type per source")
 
 
-def _find_token_causes(part: Volume, _here: str, place: str) -> Iterator[Cause]:
-    if not part.get("path"):
-        yield build_required_cause(f"{place}.path")
-    else:
-        yield from find_inner_path_causes(part["path"], f"{place}.path", reserved=True)
-
-
 _RULES: Mapping[str, Callable[[Volume, str], Iterator[Cause]]] = {
     "configMap": lambda source, place: _find_files_causes(source, "name", place),
     "downwardAPI": _find_downward_causes,
@@ -134,5 +127,5 @@ _PARTS: Mapping[str, Callable[[Volume, str, str], Iterator[Cause]]] = {
     "configMap": lambda part, here, _: _find_files_causes(part, "name", here),
     "downwardAPI": lambda part, here, _: _find_downward_causes(part, here),
     "secret": lambda part, here, _: _find_files_causes(part, "name", here),
-    "serviceAccountToken": _find_token_causes,
+    "serviceAccountToken": lambda part, _, place: _find_file_causes(part, place),
 }

@@ -121,7 +121,6 @@ def _build_resources(served: ServedKind) -> Iterable[JsonObject]:
     if served.scale is not None:
         yield _build_subresource(kind, "scale", "Scale", _STATUS_VERBS) | {"group": "autoscaling", "version": "v1"}
     if kind.key == PODS.key:
-        yield _build_subresource(kind, "binding", "Binding", ["create"])
         yield _build_subresource(kind, "eviction", "Eviction", ["create"]) | {"group": "policy", "version": "v1"}
         yield _build_subresource(kind, "log", "Pod", ["get"])
         yield _build_subresource(kind, "portforward", "PodPortForwardOptions", ["create", "get"])

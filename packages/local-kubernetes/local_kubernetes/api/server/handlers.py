@@ -82,6 +82,12 @@ class ResourceRequest:
             answer.headers.add("Warning", f'299 - "{quoted}"')
         return answer
 
+    def build_list_answer(self, events: list[Event], metadata: JsonObject) -> web.Response:
+        """Return an answer with the last changes of objects as a list with this metadata."""
+        if self.presenter.plain:
+            return build_encoded_response(self.presenter.encode_list(events, metadata))
+        return build_json_response(self.presenter.present_list([event.current for event in events], metadata))
+
     def parse_write_options(self) -> WriteOptions:
         """Return the options of a write."""
         kind = {"POST": "CreateOptions", "PUT": "UpdateOptions"}.get(self.http.method, "PatchOptions")
@@ -188,16 +194,14 @@ class ResourceHandlers:
             raise build_method_not_allowed()
         selection = parse_list_options(request.http.query, kind)
         options = parse_delete_options(request.http.query, await read_object(request.http))
-        items, version = self._store.objects.list(
-            kind, request.path.namespace, labels=selection.labels, fields=selection.fields
-        )
-        for item in items:
-            place = (item["metadata"].get("namespace"), item["metadata"]["name"])
+        version = self._store.objects.version
+        events = list(self._store.objects.list_events(kind, request.path.namespace, selection.labels, selection.fields))
+        for event in events:
+            place = (event.current["metadata"].get("namespace"), event.current["metadata"]["name"])
             if self._store.objects.exists(kind, *place):  # the deletion of another object may have deleted it
                 self._delete_one(request.served, *place, options)
         metadata = {"resourceVersion": str(version)} | ({"continue": ""} if kind.custom else {})
-        body = request.presenter.present_list(items, metadata)
-        return build_json_response(body)
+        return request.build_list_answer(events, metadata)
 
     def _delete_one(self, served: ServedKind, namespace: str | None, name: str, options: DeleteOptions) -> JsonObject:
         return self._store.delete(
@@ -215,11 +219,7 @@ class ResourceHandlers:
         options = parse_list_options(request.http.query, request.served.kind)
         if options.watch:
             return await self._watch(request, options)
-        events, metadata = self._list_page(request.served, request.path.namespace, options)
-        if request.presenter.plain:
-            return build_encoded_response(request.presenter.encode_list(events, metadata))
-        items = [event.current for event in events]
-        return build_json_response(request.presenter.present_list(items, metadata))
+        return request.build_list_answer(*self._list_page(request.served, request.path.namespace, options))
 
     def _list_page(
         self, served: ServedKind, namespace: str | None, options: ListOptions

@@ -2,17 +2,14 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
-from datetime import UTC, datetime
 
 from aiohttp import web
 
-from ..kinds.documents import JsonObject, format_timestamp, get_text
+from ..kinds.documents import JsonObject, get_text
 from ..kinds.kinds import PODS, Kind
 from ..kinds.missing_features import find_missing_subresource
 from ..kinds.status import (
-    ApiStatusError,
     build_bad_request,
-    build_conflict,
     build_method_not_allowed,
     build_not_found,
     build_not_implemented,
@@ -35,7 +32,6 @@ from .scale import build_scale, with_scale
 
 _WRITE_SECONDS = 60.0
 _EVICTIONS = Kind("policy", "evictions", "Eviction")
-_BINDINGS = Kind("", "pods/binding", "Binding")
 _SUCCESS: JsonObject = {
     "kind": "Status",
     "apiVersion": "v1",
@@ -69,7 +65,6 @@ class SubresourceHandlers:
         handlers: dict[str, tuple[tuple[str, ...], Callable[..., Awaitable[web.StreamResponse]]]] = {}
         if request.served.kind.key == PODS.key:
             handlers["log"] = (("GET",), self._log)
-            handlers["binding"] = (("POST",), self._bind)
             handlers["eviction"] = (("POST",), self._evict)
             handlers["proxy"] = (("GET", "HEAD"), self._proxy)
             handlers["portforward"] = (("GET", "POST"), self._forward_port)
@@ -118,29 +113,6 @@ class SubresourceHandlers:
             raise build_bad_request(f"pod {request.name} is not running")
         target = self._find_port(request.path.namespace or "", request.name, port)
         return await forward_connection(request.http, port, get_text(pod, ("status", "podIP")), target)
-
-    async def _bind(self, request: ResourceRequest) -> web.StreamResponse:
-        binding = await read_object(request.http)
-        node, kind = get_text(binding, ("target", "name")), get_text(binding, ("target", "kind"))
-        if kind not in ("", "Node"):
-            detail = f'target.kind: Unsupported value: "{kind}": supported values: "Node", "<empty>"'
-            raise ApiStatusError(500, "", detail)
-        if not node:
-            raise ApiStatusError(500, "", "target.name: Required value")
-
-        def bind(pod: JsonObject) -> JsonObject:
-            if pod["spec"].get("nodeName"):
-                why = f'pod {request.name} is already assigned to node "{pod["spec"]["nodeName"]}"'
-                raise build_conflict(_BINDINGS, request.name, why)
-            pod["spec"]["nodeName"] = node
-            conditions = pod["status"].get("conditions") or []
-            others = [item for item in conditions if item["type"] != "PodScheduled"]
-            times = {"lastProbeTime": None, "lastTransitionTime": format_timestamp(datetime.now(UTC))}
-            pod["status"]["conditions"] = [*others, {"type": "PodScheduled", "status": "True", **times}]
-            return pod
-
-        self._store.update(PODS, *request.place, bind, subresource="binding")
-        return build_json_response(_SUCCESS, 201)
 
     async def _evict(self, request: ResourceRequest) -> web.StreamResponse:
         eviction = await read_object(request.http)

@@ -51,27 +51,18 @@ class Objects:
             raise build_not_found(kind, name)
         return found
 
-    def list(
-        self,
-        kind: Kind,
-        namespace: str | None,
-        *,
-        labels: Selector | None = None,
-        fields: Selector | None = None,
-    ) -> tuple[list[JsonObject], int]:
+    def list(self, kind: Kind, namespace: str | None) -> tuple[list[JsonObject], int]:
         """Return copies of the objects in a namespace (None: all namespaces), sorted, and the version of the list."""
-        return [copy_json(item) for item in self.list_shared(kind, namespace, labels, fields)], self.version
+        return [copy_json(item) for item in self.list_shared(kind, namespace)], self.version
 
-    def list_shared(
-        self, kind: Kind, namespace: str | None, labels: Selector | None = None, fields: Selector | None = None
-    ) -> Iterator[JsonObject]:
+    def list_shared(self, kind: Kind, namespace: str | None) -> Iterator[JsonObject]:
         """Return the objects of `list` without copies, for callers that neither change nor keep them."""
-        return (event.current for event in self.list_events(kind, namespace, labels, fields))
+        return (event.current for event in self.list_events(kind, namespace))
 
     def list_events(
         self, kind: Kind, namespace: str | None, labels: Selector | None = None, fields: Selector | None = None
     ) -> Iterator[Event]:
-        """Return the last change of each object of `list`."""
+        """Return the last change of each object of `list`, or of those that match the selectors."""
         # Few of many objects are sorted, for example the pods of one application.
         found = {
             place: event

@@ -84,7 +84,7 @@ def merge_subresource(kind: Kind, current: JsonObject, new: JsonObject, subresou
                 result["metadata"].pop(key, None)
     else:
         result = new
-        if kind.status and subresource != "binding":
+        if kind.status:
             result["status"] = copy_json(current.get("status"))
     if result.get("status", ...) is None:
         del result["status"]

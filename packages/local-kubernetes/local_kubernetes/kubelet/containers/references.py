@@ -54,8 +54,7 @@ class References:
     def get_secret(self, name: str, *, optional: bool = False) -> dict[str, bytes]:
         """Return the values of a secret; raises MissingReference if it does not exist and is not optional."""
         document = self._get_document(SECRETS, "secret", name, optional=optional)
-        values = {key: b64decode(value) for key, value in (document.get("data") or {}).items()}
-        return values | {key: str(value).encode() for key, value in (document.get("stringData") or {}).items()}
+        return {key: b64decode(value) for key, value in (document.get("data") or {}).items()}
 
     def claim_uid(self, name: str) -> str:
         """Return the UID of a persistent volume claim; raises MissingReference if it does not exist."""

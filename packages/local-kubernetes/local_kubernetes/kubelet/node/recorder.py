@@ -9,12 +9,11 @@ from ...api.kinds.kinds import EVENTS
 from ...api.kinds.status import ApiStatusError
 from ...api.store.store import Store
 
-_KEPT = 1000
 _WARNINGS = ("Failed", "BackOff", "Evicted", "NodeFailure", "InspectFailed", "ErrImage", "DeadlineExceeded")
 
 
 class EventRecorder:
-    """Writes events and bounds their number.
+    """Writes events. `EventRetention` bounds their number.
 
     Args:
         store: The cluster's objects.
@@ -26,7 +25,6 @@ class EventRecorder:
         self._store = store
         self._host = host
         self._clock = clock
-        self._written: dict[tuple[str, str], None] = {}
         self._repeated: dict[tuple[str, str, str], str] = {}
 
     def record(
@@ -54,8 +52,6 @@ class EventRecorder:
         except ApiStatusError:
             return  # the namespace is being deleted, or the journal has no room
         self._repeated[known] = name
-        self._written[namespace, name] = None
-        self._forget_oldest()
 
     def forget(self, uid: str) -> None:
         """Forget the events of a deleted pod, so that later ones are not counted with them."""
@@ -98,12 +94,3 @@ class EventRecorder:
             "reportingComponent": component,
             "reportingInstance": self._host,
         }
-
-    def _forget_oldest(self) -> None:
-        while len(self._written) > _KEPT:
-            namespace, name = next(iter(self._written))
-            del self._written[namespace, name]
-            try:
-                self._store.delete(EVENTS, namespace, name)
-            except ApiStatusError:
-                continue

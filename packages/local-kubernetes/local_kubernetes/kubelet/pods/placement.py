@@ -21,20 +21,15 @@ class Placement:
         self._node = node
         self._pod = pod
         self._termination = termination
-        self._bound = asyncio.Event()
         self._has_place = False
 
     async def acquire(self) -> bool:
         """Wait until the pod is bound to the node; False if it must terminate before.
 
-        A pod of another scheduler is not bound here, but by that scheduler.
+        A pod of another scheduler is bound, too: there is no other scheduler.
         """
-        spec = self._pod.document["spec"]
-        if spec.get("nodeName"):
+        if self._pod.document["spec"].get("nodeName"):
             return True
-        if (spec.get("schedulerName") or SCHEDULER_NAME) != SCHEDULER_NAME:
-            await self._wait_for_binding()
-            return not self._termination.is_set()
         refusal = find_scheduling_refusal(self._pod.document)
         if refusal:
             self._report_unschedulable(refusal)
@@ -45,21 +40,10 @@ class Placement:
         self._bind()
         return not self._termination.is_set()
 
-    def confirm_binding(self) -> None:
-        """Continue with a pod whose object now names the node."""
-        self._bound.set()
-
     def release(self) -> None:
         """Give the place on the node to the next pod."""
         if self._has_place:
             self._node.places.release()
-
-    async def _wait_for_binding(self) -> None:
-        binding = asyncio.ensure_future(self._bound.wait())
-        try:
-            await self._wait_for(binding)
-        finally:
-            binding.cancel()
 
     async def _acquire_place(self) -> bool:
         """Wait for a place if all are taken; False if the pod must terminate before one is free."""
@@ -67,19 +51,13 @@ class Placement:
         if places.locked():
             self._report_unschedulable(NO_PLACE)
         place = asyncio.ensure_future(places.acquire())
-        try:
-            await self._wait_for(place)
-        finally:
-            self._has_place = place.done() or not place.cancel()
-        return self._has_place
-
-    async def _wait_for(self, task: asyncio.Task[bool]) -> None:
-        """Wait until a task has ended or the pod must terminate."""
         termination = asyncio.ensure_future(self._termination.wait())
         try:
-            await asyncio.wait({task, termination}, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait({place, termination}, return_when=asyncio.FIRST_COMPLETED)
         finally:
             termination.cancel()
+            self._has_place = place.done() or not place.cancel()
+        return self._has_place
 
     def _bind(self) -> None:
         try:

@@ -76,8 +76,6 @@ class PodWorker:
         self._pod.document = pod
         metadata = pod["metadata"]
         self._refresh_volumes()
-        if pod["spec"].get("nodeName"):
-            self._placement.confirm_binding()
         self._termination.start_deadline()
         if "deletionTimestamp" in metadata:
             self._deletion.set()

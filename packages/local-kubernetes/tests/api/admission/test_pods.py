@@ -76,11 +76,3 @@ async def test_pod_update_allows_only_the_image(api: Api) -> None:
     reply = await api.patch(f"{PODS}/p", {"spec": {"restartPolicy": "Never"}})
     assert reply.refusal == (422, "Invalid")
     assert "pod updates may not change fields" in reply.body["message"]
-
-
-async def test_second_binding_of_a_pod_is_rejected(api: Api) -> None:
-    await api.create(PODS, build_pod("p"))
-    binding = {"target": {"kind": "Node", "name": "local"}}
-    assert (await api.post(f"{PODS}/p/binding", binding)).status == 201
-    assert (await api.get(f"{PODS}/p")).body["spec"]["nodeName"] == "local"
-    assert (await api.post(f"{PODS}/p/binding", binding)).refusal == (409, "Conflict")

@@ -151,9 +151,9 @@ async def test_kubectl_validates_fields_of_custom_resources(kubectl: Kubectl) ->
 
 @needs_kubectl
 async def test_kubectl_reads_logs(kubectl: Kubectl) -> None:
-    await kubectl("apply", "-f", "-", body=build_typed("Pod", build_pod("p")))
-    binding = {"apiVersion": "v1", "kind": "Binding", "metadata": {"name": "p"}, "target": {"name": "local"}}
-    await kubectl("create", "--raw", "/api/v1/namespaces/default/pods/p/binding", "-f", "-", body=binding)
+    document = build_pod("p")
+    document["spec"]["nodeName"] = "local"
+    await kubectl("apply", "-f", "-", body=build_typed("Pod", document))
     status = '{"status":{"containerStatuses":[{"name":"main","state":{"running":{}}}]}}'
     await kubectl("patch", "pod", "p", "--subresource=status", "--type=merge", "-p", status)
     assert await kubectl("logs", "p", "--tail=2") == (0, "one\ntwo\n", "")

@@ -9,7 +9,7 @@ async def test_the_core_group_names_its_resources(api: Api) -> None:
     resources = {item["name"]: item for item in listed["resources"]}
     assert resources["pods"]["shortNames"] == ["po"]
     assert resources["pods"]["namespaced"] is True
-    assert {"pods/log", "pods/status", "pods/binding"} <= set(resources)
+    assert {"pods/log", "pods/status", "pods/eviction"} <= set(resources)
     assert (await api.get("/api")).body["versions"] == ["v1"]
 
 

@@ -13,8 +13,8 @@ async def start_pod(api: Api, state: Document | None = None, containers: tuple[s
     """Create the pod `p` on a node, with the same status for all its containers."""
     document = build_pod("p")
     document["spec"]["containers"] = [{"name": name, "image": "i"} for name in containers]
+    document["spec"]["nodeName"] = "local"
     await api.create(PODS, document)
-    await api.post(f"{PODS}/p/binding", {"target": {"name": "local"}})
     statuses = [{"name": name, **(RUNNING if state is None else state)} for name in containers]
     await api.patch(f"{PODS}/p/status", {"status": {"containerStatuses": statuses}})
 

@@ -131,7 +131,7 @@ def test_arbitrary_documents_never_cause_an_internal_error(place: tuple[str, str
 
 def _show(store: Store, served: Any, namespace: str | None) -> None:
     items, _ = store.objects.list(served.kind, namespace)
-    for form in ("object", "metadata", "table"):
+    for form in ("metadata", "table"):
         Presenter(served, Presentation(form)).present_list(items, {"resourceVersion": "1"})
     for item in items:
         if served.scale is not None:

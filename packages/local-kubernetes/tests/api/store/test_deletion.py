@@ -18,17 +18,15 @@ from api.builders import (
 
 async def create_bound_pod(api: Api, name: str, **metadata: object) -> Document:
     """Create a pod on a node, which has a grace period."""
-    await api.create(PODS, build_pod(name, **metadata))
-    await api.post(f"{PODS}/{name}/binding", {"target": {"name": "local"}})
-    document: Document = (await api.get(f"{PODS}/{name}")).body
-    return document
+    document = build_pod(name, **metadata)
+    document["spec"]["nodeName"] = "local"
+    return await api.create(PODS, document)
 
 
 async def test_pod_with_maximum_grace_period_can_be_deleted(api: Api) -> None:
     document = build_pod("p")
-    document["spec"]["terminationGracePeriodSeconds"] = 2**62
+    document["spec"] |= {"terminationGracePeriodSeconds": 2**62, "nodeName": "local"}
     await api.create(PODS, document)
-    await api.post(f"{PODS}/p/binding", {"target": {"name": "local"}})
     reply = await api.delete(f"{PODS}/p")
     assert (reply.status, reply.body["metadata"]["deletionTimestamp"]) == (200, "9999-12-31T23:59:59Z")
     assert (await api.delete(f"{PODS}/p", {"gracePeriodSeconds": 2**70})).status == 400

@@ -217,13 +217,7 @@ async def only_selectable_fields_can_be_selected(api: Conversation) -> None:
 
 
 KEYWORDS: tuple[tuple[str, Document, Any], ...] = (
-    ("exclusive minimum", {"type": "integer", "minimum": 3, "exclusiveMinimum": True}, 3),
     ("maximum", {"type": "number", "maximum": 3}, 4),
-    ("multiple", {"type": "integer", "multipleOf": 3}, 4),
-    ("any of", {"type": "integer", "anyOf": [{"minimum": 5}, {"maximum": 1}]}, 3),
-    ("one of", {"type": "integer", "oneOf": [{"minimum": 1}, {"minimum": 2}]}, 3),
-    ("all of", {"type": "integer", "allOf": [{"minimum": 5}]}, 3),
-    ("not", {"type": "integer", "not": {"minimum": 3}}, 3),
     ("minimum properties", {"type": "object", "additionalProperties": {"type": "string"}, "minProperties": 1}, {}),
     ("unique items", {"type": "array", "items": {"type": "string"}, "x-kubernetes-list-type": "set"}, ["a", "a"]),
     ("minimum items", {"type": "array", "items": {"type": "string"}, "minItems": 2}, ["a"]),
@@ -290,17 +284,6 @@ async def schema_keyword_is_evaluated(api: Conversation, schema: Document, value
             lambda document: document["spec"]["versions"][0].update(schema={"openAPIV3Schema": {"type": "odd"}}),
         ),
         ("no spec", lambda document: document.pop("spec")),
-        ("a column without a name", lambda document: _add_column(document, type="string", jsonPath=".spec.a")),
-        ("a column without a type", lambda document: _add_column(document, name="A", jsonPath=".spec.a")),
-        ("a column without a path", lambda document: _add_column(document, name="A", type="string")),
-        ("a column of an unknown type", lambda document: _add_column(document, name="A", type="odd", jsonPath=".a")),
-        ("a scale without paths", lambda document: _add_scale(document)),
-        ("a scale without a status", lambda document: _add_scale(document, specReplicasPath=".spec.a")),
-        (
-            "a scale with exchanged paths",
-            lambda document: _add_scale(document, specReplicasPath=".status.a", statusReplicasPath=".spec.a"),
-        ),
-        ("a scale", lambda document: _add_scale(document, specReplicasPath=".spec.a", statusReplicasPath=".status.a")),
     ]
 )
 async def definition_is_validated(api: Conversation, change: Any) -> None:
@@ -308,14 +291,6 @@ async def definition_is_validated(api: Conversation, change: Any) -> None:
     change(definition)
     reply = await api.ask("POST", DEFINITIONS, definition)
     api.note("refusal", [reply.status, reply.body.get("reason")])
-
-
-def _add_column(definition: Document, **column: str) -> None:
-    definition["spec"]["versions"][0]["additionalPrinterColumns"] = [column]
-
-
-def _add_scale(definition: Document, **scale: str) -> None:
-    definition["spec"]["versions"][0]["subresources"] = {"scale": scale}
 
 
 @behaviour

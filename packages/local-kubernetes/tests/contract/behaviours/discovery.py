@@ -52,7 +52,7 @@ async def group_is_described_if_served(api: Conversation, path: str) -> None:
 
 @behaviours_of(
     [
-        ("pods", "/api/v1", ("pods", "pods/status", "pods/binding", "pods/eviction", "pods/log")),
+        ("pods", "/api/v1", ("pods", "pods/status", "pods/eviction", "pods/log")),
         ("namespaces", "/api/v1", ("namespaces", "namespaces/status")),
         ("config maps", "/api/v1", ("configmaps",)),
         ("secrets", "/api/v1", ("secrets",)),

@@ -1,4 +1,4 @@
-"""Status, scale, binding and logs; access reviews; events in both groups."""
+"""Status, scale and logs; access reviews; events in both groups."""
 
 from typing import Any
 
@@ -125,33 +125,6 @@ async def scale_of_missing_object_is_not_found(api: Conversation) -> None:
 async def deletion_of_scale_is_rejected(api: Conversation) -> None:
     await api.create(api.path("things", EXAMPLE), build_thing("a"))
     await api.delete(api.path("things/a/scale", EXAMPLE))
-
-
-@behaviour
-async def second_binding_of_pod_is_rejected(api: Conversation) -> None:
-    await api.create(api.path("pods"), build_pod("a"))
-    binding = {
-        "apiVersion": "v1",
-        "kind": "Binding",
-        "metadata": {"name": "a"},
-        "target": {"kind": "Node", "name": "nowhere"},
-    }
-    await api.post(api.path("pods/a/binding"), binding)
-    show = lambda body: [body["spec"]["nodeName"], body["status"]]  # noqa: E731
-    await api.get(api.path("pods/a"), show=show)
-    await api.post(api.path("pods/a/binding"), binding)
-
-
-@behaviours_of(
-    [
-        ("no target", {"metadata": {"name": "a"}}),
-        ("a target of another kind", {"metadata": {"name": "a"}, "target": {"kind": "Pod", "name": "x"}}),
-    ]
-)
-@ignore_error_messages
-async def invalid_binding_is_rejected(api: Conversation, binding: Any) -> None:
-    await api.create(api.path("pods"), build_pod("a"))
-    await api.post(api.path("pods/a/binding"), {"apiVersion": "v1", "kind": "Binding", **binding})
 
 
 @behaviours_of(
