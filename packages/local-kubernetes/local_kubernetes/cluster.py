@@ -101,12 +101,7 @@ class LocalCluster:
         kinds = self._fill(store)
         logs = _NodeLogs()
         server = ApiServer(
-            store,
-            kinds,
-            token=token,
-            tls=identity.build_server_context(),
-            logs=logs,
-            find_port=logs.find_port,
+            store, kinds, token=token, tls=identity.build_server_context(), logs=logs, find_port=logs.find_port
         )
         try:
             port = await server.start(LOOPBACK, self._port)

@@ -95,11 +95,7 @@ def record_apply(
 
 
 def apply_configuration(
-    served: ServedKind,
-    current: JsonObject,
-    config: JsonObject,
-    options: WriteOptions,
-    subresource: str | None,
+    served: ServedKind, current: JsonObject, config: JsonObject, options: WriteOptions, subresource: str | None
 ) -> JsonObject:
     """Return an object with a manager's configuration applied.
 
@@ -150,7 +146,7 @@ def _are_different(document: JsonObject, other: JsonObject) -> bool:
 _ALWAYS_THERE: Mapping[tuple[str, str], JsonObject] = {
     kinds.PODS.key: {"spec": {"containers": None}},
     kinds.STATEFUL_SETS.key: {
-        "spec": {"updateStrategy": {}, "template": {"metadata": {}, "spec": {"containers": None}}},
+        "spec": {"updateStrategy": {}, "template": {"metadata": {}, "spec": {"containers": None}}}
     },
     kinds.PERSISTENT_VOLUME_CLAIMS.key: {"spec": {"resources": {}}},
     kinds.EVENTS.key: {

@@ -8,12 +8,7 @@ from ..store.registry import ServedKind
 from .pod_columns import POD_COLUMNS
 from .table import AGE, NAME, NONE, Cell, Column, Document, build_column, build_field, format_age
 
-_SHORT_MODES = {
-    "ReadWriteOnce": "RWO",
-    "ReadOnlyMany": "ROX",
-    "ReadWriteMany": "RWX",
-    "ReadWriteOncePod": "RWOP",
-}
+_SHORT_MODES = {"ReadWriteOnce": "RWO", "ReadOnlyMany": "ROX", "ReadWriteMany": "RWX", "ReadWriteOncePod": "RWOP"}
 
 
 def list_columns(served: ServedKind) -> tuple[Column, ...]:

@@ -8,12 +8,7 @@ from typing import Any
 from uuid import uuid4
 
 from ..kinds.documents import JsonObject, format_timestamp
-from ..kinds.kinds import (
-    NAMESPACES,
-    PODS,
-    SERVICES,
-    Kind,
-)
+from ..kinds.kinds import NAMESPACES, PODS, SERVICES, Kind
 from ..kinds.status import ApiStatusError, Cause, build_bad_request, build_invalid
 from .rules import build_invalid_cause as invalid_value
 from .rules import find_label_problems, find_labels_causes, find_qualified_name_problems, find_subdomain_problems
@@ -216,10 +211,7 @@ def _find_owner_causes(metadata: Mapping[str, Any]) -> list[Cause]:
     ]
     if sum(owner.get("controller") is True for owner in owners) > 1:
         causes.append(
-            Cause(
-                "metadata.ownerReferences",
-                "Invalid value: only one reference can have Controller set to true",
-            )
+            Cause("metadata.ownerReferences", "Invalid value: only one reference can have Controller set to true")
         )
     return causes
 

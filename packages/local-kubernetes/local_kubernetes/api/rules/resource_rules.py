@@ -1,17 +1,11 @@
 """Validation of resource requests and limits, with the messages of the API server."""
 
 from collections.abc import Iterator, Mapping
-from decimal import Decimal
 from typing import Any
 
 from ..kinds.quantities import is_whole, parse_quantity
 from ..kinds.status import Cause
-from .rules import (
-    NOT_NEGATIVE,
-    build_invalid_cause,
-    build_required_cause,
-    find_qualified_name_problems,
-)
+from .rules import NOT_NEGATIVE, build_invalid_cause, build_required_cause, find_qualified_name_problems
 
 Resources = Mapping[str, Any]
 
@@ -48,7 +42,7 @@ def _find_amount_causes(name: str, amount: str, place: str) -> Iterator[Cause]:
 
 def _find_limit_causes(name: str, amount: str, limits: Resources, place: str) -> Iterator[Cause]:
     """Return the errors in a request compared with its limit."""
-    request, limit = parse_quantity(amount), _parse_number(limits.get(name))
+    request, limit = parse_quantity(amount), parse_quantity(limits[name]) if name in limits else None
     whole = _is_extended(name)
     if limit is None and whole:
         yield build_required_cause(f"{place}.limits", "Limit must be set for non overcommitable resources")
@@ -58,10 +52,6 @@ def _find_limit_causes(name: str, amount: str, limits: Resources, place: str) ->
         yield build_invalid_cause(
             f"{place}.requests", amount, f"must be less than or equal to {name} limit of {limits[name]}"
         )
-
-
-def _parse_number(amount: str | None) -> Decimal | None:
-    return None if amount is None else parse_quantity(amount)
 
 
 def _is_extended(name: str) -> bool:

@@ -224,10 +224,7 @@ def _is_object(value: Any) -> bool:
     return isinstance(value, dict)
 
 
-_INTEGERS: Mapping[str, tuple[int, int]] = {
-    "int32": (-(2**31), 2**31 - 1),
-    "int64": (-(2**63), 2**63 - 1),
-}
+_INTEGERS: Mapping[str, tuple[int, int]] = {"int32": (-(2**31), 2**31 - 1), "int64": (-(2**63), 2**63 - 1)}
 """The smallest and the greatest integer, by format."""
 _NUMBER_FORMATS = {"integer": tuple(_INTEGERS), "number": ("double", "float")}
 _LARGEST_FLOAT = 3.4028235677973366e38

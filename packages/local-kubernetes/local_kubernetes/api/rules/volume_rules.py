@@ -19,16 +19,7 @@ from .rules import (
 Volume = Mapping[str, Any]
 
 _SOURCES = ("emptyDir", "hostPath", "secret", "persistentVolumeClaim", "configMap", "downwardAPI", "projected")
-_HOST_PATHS = (
-    "",
-    "BlockDevice",
-    "CharDevice",
-    "Directory",
-    "DirectoryOrCreate",
-    "File",
-    "FileOrCreate",
-    "Socket",
-)
+_HOST_PATHS = ("", "BlockDevice", "CharDevice", "Directory", "DirectoryOrCreate", "File", "FileOrCreate", "Socket")
 
 
 def find_volume_causes(volumes: list[Volume], place: str) -> Iterator[Cause]:

@@ -74,14 +74,9 @@ def list_resources(kinds: KindRegistry, group_name: str, version: str) -> JsonOb
         raise build_resource_not_found()
     if not resources:
         raise PageNotFound
-    if not group_name:  # this list is older than the field
-        return {"kind": "APIResourceList", "groupVersion": version, "resources": resources}
-    return {
-        "kind": "APIResourceList",
-        "apiVersion": "v1",
-        "groupVersion": f"{group_name}/{version}",
-        "resources": resources,
-    }
+    # The list of the core group is older than the field `apiVersion`.
+    header = {"kind": "APIResourceList"} | ({"apiVersion": "v1"} if group_name else {})
+    return header | {"groupVersion": f"{group_name}/{version}".lstrip("/"), "resources": resources}
 
 
 def list_group_versions(kinds: KindRegistry) -> list[tuple[str, str]]:

@@ -14,11 +14,7 @@ from ..store.registry import KindRegistry, ServedKind
 from .discovery import VERSION, list_group_versions
 
 _INT_OR_STRING = "x-kubernetes-int-or-string"
-_PATCH_TYPES = (
-    "application/apply-patch+yaml",
-    "application/json-patch+json",
-    "application/merge-patch+json",
-)
+_PATCH_TYPES = ("application/apply-patch+yaml", "application/json-patch+json", "application/merge-patch+json")
 _FIELD_VALIDATION: JsonObject = {
     "name": "fieldValidation",
     "in": "query",

@@ -32,13 +32,7 @@ from .scale import build_scale, with_scale
 
 _WRITE_SECONDS = 60.0
 _EVICTIONS = Kind("policy", "evictions", "Eviction")
-_SUCCESS: JsonObject = {
-    "kind": "Status",
-    "apiVersion": "v1",
-    "metadata": {},
-    "status": "Success",
-    "code": 201,
-}
+_SUCCESS: JsonObject = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}
 
 
 class SubresourceHandlers:

@@ -187,9 +187,7 @@ class Container:
             OSError: Its log file cannot be created.
         """
         log = ContainerLog(
-            self._log_path(sandbox.logs),
-            max_file_bytes=self._node.max_log_bytes,
-            clock=self._node.clock,
+            self._log_path(sandbox.logs), max_file_bytes=self._node.max_log_bytes, clock=self._node.clock
         )
         if self.previous_log:
             self.previous_log.remove()

@@ -38,11 +38,7 @@ class ContainerProcess:
     """A running command; `start` creates it."""
 
     def __init__(
-        self,
-        pid: int,
-        process: asyncio.subprocess.Process,
-        reports: asyncio.StreamReader,
-        orders: asyncio.StreamWriter,
+        self, pid: int, process: asyncio.subprocess.Process, reports: asyncio.StreamReader, orders: asyncio.StreamWriter
     ) -> None:
         self.pid = pid
         self.guard_pid = process.pid

@@ -75,11 +75,7 @@ def get_node_labels() -> dict[str, str]:
     """The labels that a pod's node selector is compared with."""
     system = platform.system().lower()
     architecture = _ARCHITECTURES.get(platform.machine(), platform.machine())
-    return {
-        "kubernetes.io/hostname": NODE_NAME,
-        "kubernetes.io/os": system,
-        "kubernetes.io/arch": architecture,
-    }
+    return {"kubernetes.io/hostname": NODE_NAME, "kubernetes.io/os": system, "kubernetes.io/arch": architecture}
 
 
 def build_node_document(now: datetime, max_pods: int) -> JsonObject:
