@@ -180,13 +180,7 @@ def _build_options() -> dict[str, dict[str, Any]]:
 def _build_option(
     description: str, example: str | None = None, *, default: str = "", kind: str = "string"
 ) -> dict[str, Any]:
-    return {
-        "description": description,
-        "version_added": "0.1.0",
-        "type": kind,
-        "example": example,
-        "default": default,
-    }
+    return {"description": description, "version_added": "0.1.0", "type": kind, "example": example, "default": default}
 
 
 def _build_modules(*names: str) -> dict[str, Any]:

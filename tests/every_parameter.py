@@ -49,7 +49,7 @@ PODS: dict[str, Any] = {
     "scheduler": Scheduler("yunikorn", queue="root.data"),
 }
 TIMEOUTS: dict[str, Any] = {
-    "timeouts": Timeouts(driver_start=timedelta(hours=1), driver_ready=600, executor_start=0, termination=60),
+    "timeouts": Timeouts(driver_start=timedelta(hours=1), driver_ready=600, executor_start=0, termination=60)
 }
 # With Kubeflow's operator, Kueue rejects dynamic allocation.
 KUEUE: dict[str, Any] = {"kueue_queue": "team-a", "kueue_priority": "high"}

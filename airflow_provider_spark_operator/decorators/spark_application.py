@@ -77,11 +77,7 @@ class SparkDecoratedOperator(DecoratedOperator, SparkApplicationOperator):
         if self._wants_spark:
             op_kwargs = {"spark": None, **(op_kwargs or {})}  # the driver passes the session
         super().__init__(
-            python_callable=python_callable,
-            op_args=op_args,
-            op_kwargs=op_kwargs,
-            py_file=TASK_SCRIPT,
-            **kwargs,
+            python_callable=python_callable, op_args=op_args, op_kwargs=op_kwargs, py_file=TASK_SCRIPT, **kwargs
         )
 
     def _create_program(self, context: Context) -> "FunctionProgram":

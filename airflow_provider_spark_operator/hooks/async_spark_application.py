@@ -104,10 +104,7 @@ class AsyncSparkApplicationHook:
         return self
 
     async def __aexit__(
-        self,
-        error_type: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
+        self, error_type: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         """Close the hook."""
         await self.close()
@@ -239,12 +236,7 @@ class AsyncSparkApplicationHook:
         await self._set_suspended(application, suspended=False)
 
     async def stream_driver_log(
-        self,
-        application: Named,
-        *,
-        follow: bool = True,
-        tail_lines: int | None = None,
-        longest: int = LONGEST_LOG,
+        self, application: Named, *, follow: bool = True, tail_lines: int | None = None, longest: int = LONGEST_LOG
     ) -> AsyncGenerator[str, None]:
         """Yield the lines of the driver log. See `SparkApplicationHook.stream_driver_log`.
 

@@ -76,10 +76,7 @@ class LoopThread:
                 self.run(stream.close())
 
     def __exit__(
-        self,
-        error_type: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
+        self, error_type: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         closing = asyncio.run_coroutine_threadsafe(self._finish(), self._loop)
         try:

@@ -71,10 +71,7 @@ class SparkApplicationHook(BaseHook):
         return self
 
     def __exit__(
-        self,
-        error_type: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
+        self, error_type: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         """Close the hook."""
         self.close()

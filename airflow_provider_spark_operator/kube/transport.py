@@ -30,10 +30,7 @@ from .link import Link, Links
 
 CONNECT_SECONDS = 10.0
 REQUEST_SECONDS = 60.0
-_HEADERS = {
-    "Accept": "application/json, */*;q=0.5",
-    "User-Agent": f"airflow-provider-spark-operator/{__version__}",
-}
+_HEADERS = {"Accept": "application/json, */*;q=0.5", "User-Agent": f"airflow-provider-spark-operator/{__version__}"}
 _SWITCHING_PROTOCOLS = 101
 _FORBIDDEN = 403
 # How long to wait until the server confirms that a WebSocket is closed.
@@ -129,11 +126,7 @@ class Transport:
             document = None
         if not isinstance(document, dict):
             raise call.build_error(
-                502,
-                {
-                    "reason": "NoKubernetesAnswer",
-                    "message": f"{self.server} did not return a JSON object",
-                },
+                502, {"reason": "NoKubernetesAnswer", "message": f"{self.server} did not return a JSON object"}
             )
         return document, size
 

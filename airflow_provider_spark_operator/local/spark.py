@@ -170,15 +170,7 @@ def build_daemon_command(
         options.append("-Dspark.shuffle.service.port=0")
         words = ["--port", "0", "--webui-port", "0", "--work-dir", str(place.work / "work")]
     class_path = _build_class_path(runtime, environment, environment.get("SPARK_DAEMON_CLASSPATH"))
-    return [
-        *_build_java(runtime, place, options),
-        "-cp",
-        class_path,
-        daemon.main_class,
-        "--host",
-        _LOOPBACK,
-        *words,
-    ]
+    return [*_build_java(runtime, place, options), "-cp", class_path, daemon.main_class, "--host", _LOOPBACK, *words]
 
 
 def _build_driver(
@@ -255,15 +247,7 @@ def _build_executor(runtime: SparkInstallation, environment: Mapping[str, str], 
     }
     words = [word for flag, name in flags.items() for word in (flag, environment.get(name, ""))]
     class_path = _build_class_path(runtime, environment, environment.get("SPARK_CLASSPATH"))
-    return [
-        *_build_java(runtime, place, options),
-        "-cp",
-        class_path,
-        _EXECUTOR,
-        *words,
-        "--hostname",
-        _LOOPBACK,
-    ]
+    return [*_build_java(runtime, place, options), "-cp", class_path, _EXECUTOR, *words, "--hostname", _LOOPBACK]
 
 
 def _build_java(runtime: SparkInstallation, place: ContainerPlace, options: Sequence[str]) -> list[str]:

@@ -17,13 +17,7 @@ from ..core.parameters.parameters import Parameters
 from ..core.report.figures import RunFigures, read_figures
 from ..core.states import reasons
 from ..core.verdict.verdict import FailureKind
-from ..exceptions import (
-    SparkApplicationError,
-    SparkStreamStalled,
-    build_budget_failure,
-    build_deletion,
-    build_failure,
-)
+from ..exceptions import SparkApplicationError, SparkStreamStalled, build_budget_failure, build_deletion, build_failure
 from ..follow.access.reference import ApplicationReference, resource_of
 from ..follow.ending.end import find_final_progress
 from ..follow.submission.submit import Submission

@@ -5,12 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from ..airflow_compat import (
-    HAS_RETRY_POLICIES,
-    AirflowFailException,
-    AirflowSkipException,
-    RetryAction,
-)
+from ..airflow_compat import HAS_RETRY_POLICIES, AirflowFailException, AirflowSkipException, RetryAction
 from ..exceptions import SparkApplicationError, rule_out_retry
 
 if TYPE_CHECKING:

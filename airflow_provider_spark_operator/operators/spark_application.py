@@ -8,14 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from airflow.sdk import BaseOperatorLink, Context, XComArg
 
-from ..airflow_compat import (
-    STARTS_IN_TRIGGERER,
-    RetryPolicy,
-    build_retry_arguments,
-    conf,
-    is_unmapped,
-    warn_too_old,
-)
+from ..airflow_compat import STARTS_IN_TRIGGERER, RetryPolicy, build_retry_arguments, conf, is_unmapped, warn_too_old
 from ..core.compose.document import PydanticModel
 from ..core.compose.retention import KEEP_FAILED_DRIVER, find_retention_problem, find_ttl_problem
 from ..core.kubernetes.identity import APPLICATION_IDENTITY, find_name_problem, find_namespace_problem

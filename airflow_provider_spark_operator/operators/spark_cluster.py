@@ -7,12 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeVar
 
 from airflow.sdk import BaseOperator, BaseOperatorLink, Context, XComArg
 
-from ..airflow_compat import (
-    RetryPolicy,
-    build_retry_arguments,
-    conf,
-    take_retry_policy,
-)
+from ..airflow_compat import RetryPolicy, build_retry_arguments, conf, take_retry_policy
 from ..core.compose.document import PydanticModel
 from ..core.kubernetes.identity import CLUSTER_IDENTITY, find_name_problem, find_namespace_problem
 from ..core.kubernetes.json_object import JsonObject

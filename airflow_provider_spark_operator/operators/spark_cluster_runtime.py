@@ -12,12 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import Context
 
-from ..airflow_compat import (
-    AirflowFailException,
-    AirflowTaskTimeout,
-    TaskDeferralError,
-    TaskDeferralTimeout,
-)
+from ..airflow_compat import AirflowFailException, AirflowTaskTimeout, TaskDeferralError, TaskDeferralTimeout
 from ..core.compose.application import write_metadata
 from ..core.compose.document import override_metadata
 from ..core.kubernetes.identity import CLUSTER_IDENTITY

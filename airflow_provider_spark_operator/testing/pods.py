@@ -21,11 +21,7 @@ def build_ended_container(name: str, exit_code: int, reason: str, message: str |
 
 def build_running_pod_status(container: JsonObject) -> JsonObject:
     """Return the status of a pod whose only container runs."""
-    return {
-        "phase": "Running",
-        "conditions": [{"type": "Ready", "status": "True"}],
-        "containerStatuses": [container],
-    }
+    return {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}], "containerStatuses": [container]}
 
 
 def build_ended_pod_status(container: JsonObject) -> JsonObject:

@@ -90,10 +90,7 @@ def _read_state(stamp: TaskStamp) -> str | None:
     if stamp.loop_index is not None and (present := _read_present(stamp)) is not None:
         return present.state
     runs = RuntimeTaskInstance.get_task_states(
-        dag_id=stamp.dag_id,
-        task_ids=[stamp.task_id],
-        run_ids=[stamp.run_id],
-        map_index=stamp.map_index,
+        dag_id=stamp.dag_id, task_ids=[stamp.task_id], run_ids=[stamp.run_id], map_index=stamp.map_index
     )
     return _find_state(stamp, runs)
 

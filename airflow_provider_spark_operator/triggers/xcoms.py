@@ -23,12 +23,7 @@ OUTAGE_KEY = "api_outage_since"
 
 def build_place(stamp: TaskStamp) -> dict[str, Any]:
     """Return the arguments that select the XComs of a task."""
-    return {
-        "dag_id": stamp.dag_id,
-        "task_id": stamp.task_id,
-        "run_id": stamp.run_id,
-        "map_index": stamp.map_index,
-    }
+    return {"dag_id": stamp.dag_id, "task_id": stamp.task_id, "run_id": stamp.run_id, "map_index": stamp.map_index}
 
 
 def build_link_storage(links: Iterable[TargetLink], stamp: TaskStamp | None) -> ShowLinks:

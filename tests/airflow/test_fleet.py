@@ -186,10 +186,7 @@ async def test_each_task_ends_as_its_application_although_processes_are_killed(
     began = time.monotonic()
     environment = build_airflow_environment(tmp_path / "airflow", dags, kubeconfig)
     environment |= SHORT_TIMEOUTS
-    async with (
-        database() as store,
-        rotate_credentials(client, namespace, Path(KUBECONFIG), kubeconfig) as credentials,
-    ):
+    async with database() as store, rotate_credentials(client, namespace, Path(KUBECONFIG), kubeconfig) as credentials:
         environment |= store.settings if store else {}
         async with asyncio.timeout(DEADLINE_SECONDS), Components(environment, tmp_path / "logs") as components:
             if store:

@@ -119,12 +119,7 @@ async def test_application_is_managed_from_its_submission_to_its_deletion(
     ids=lambda value: " ".join(value) if isinstance(value, list) else value,
 )
 async def test_missing_permission_is_named(
-    server: Server,
-    run: Run,
-    server_with_definitions: Conversation,
-    tmp_path: Path,
-    words: list[str],
-    verb: str,
+    server: Server, run: Run, server_with_definitions: Conversation, tmp_path: Path, words: list[str], verb: str
 ) -> None:
     if server.name != "kubernetes":
         pytest.skip("the local API server grants everything")

@@ -131,10 +131,7 @@ def square_numbers(spark: SparkSession, number: int) -> list[int]:
 
 
 def add_typed(
-    numbers: Sequence[int],
-    spark: SparkSession,
-    *rest: Sequence[int],
-    **more: Sequence[int],
+    numbers: Sequence[int], spark: SparkSession, *rest: Sequence[int], **more: Sequence[int]
 ) -> Mapping[str, object]:
     def plus(one: int, other: int) -> int:
         return one + other

@@ -10,12 +10,7 @@ import pytest
 from airflow_provider_spark_operator.core.kubernetes.ownership import read_tenure
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import Invalid
-from airflow_provider_spark_operator.kube.resources import (
-    LEASES,
-    NAMESPACES,
-    PODS,
-    SPARK_APPLICATIONS,
-)
+from airflow_provider_spark_operator.kube.resources import LEASES, NAMESPACES, PODS, SPARK_APPLICATIONS
 from tests.charts.helm import CHART, RELEASE, needs_helm, run_helm
 from tests.e2e.conftest import wait_until_deleted
 from tests.e2e.node import KUBECONFIG, NEEDED, delete_all, wait_until

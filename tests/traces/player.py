@@ -16,12 +16,7 @@ from airflow_provider_spark_operator.kube.errors import KubeError, NotFound
 from airflow_provider_spark_operator.kube.resources import ResourceType
 from tests.controller import ControllerProcess
 from tests.core.scenario import ApplicationTrace, StepFailed
-from tests.core.simulated_kubernetes import (
-    KUBELET_DELAY,
-    KUBELET_REMOVAL_DELAY,
-    build_pod_status,
-    complete_story,
-)
+from tests.core.simulated_kubernetes import KUBELET_DELAY, KUBELET_REMOVAL_DELAY, build_pod_status, complete_story
 from tests.reliability.node import bind, follow, repeat_until_done, wait_for_service_account
 
 CUSTOM_KINDS = {kind.kind: kind for kind in (kinds.SPARK_APPLICATIONS, kinds.SPARK_CLUSTERS)}

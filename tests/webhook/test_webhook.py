@@ -185,10 +185,7 @@ async def test_overwritten_bundle_is_restored(client: KubeClient) -> None:
 
 async def test_certificates_of_two_replicas_are_trusted(client: KubeClient) -> None:
     await create_configuration(client, url="https://127.0.0.1/validate")
-    async with (
-        serve_webhook(0, client, NAME, pause=0.05) as one,
-        serve_webhook(0, client, NAME, pause=0.05) as other,
-    ):
+    async with serve_webhook(0, client, NAME, pause=0.05) as one, serve_webhook(0, client, NAME, pause=0.05) as other:
         for port in (one, other):
             await wait_until(is_trusted(client, port))
         for port in (one, other):

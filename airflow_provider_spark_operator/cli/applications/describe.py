@@ -45,10 +45,7 @@ _LOST: Final = "not known: no pod or Event shows them"
 
 
 def run(
-    access: ClusterOptions,
-    wanted: TaskOptions,
-    name: OptionalName = None,
-    output: ReportOutput = ReportFormat.TEXT,
+    access: ClusterOptions, wanted: TaskOptions, name: OptionalName = None, output: ReportOutput = ReportFormat.TEXT
 ) -> ExitCode:
     """Describe an application: verdict, attempts and states, executors, conditions, Events and the driver's log.
 

@@ -52,10 +52,7 @@ def run(
     if follow and output != TABLE:
         raise CommandError(f"--follow prints a table only: it cannot be combined with -o {output}", ExitCode.INVALID)
     return run_with_application(
-        access,
-        name,
-        wanted,
-        lambda client, name: _follow(client, name) if follow else _list(client, name, output),
+        access, name, wanted, lambda client, name: _follow(client, name) if follow else _list(client, name, output)
     )
 
 

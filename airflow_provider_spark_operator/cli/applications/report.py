@@ -49,8 +49,7 @@ class Grouping(StrEnum):
 def run(
     access: ClusterOptions,
     since: Annotated[
-        str,
-        Parameter("--since AGE", "only applications that run, or ended more recently than this", check=check_age),
+        str, Parameter("--since AGE", "only applications that run, or ended more recently than this", check=check_age)
     ] = "7d",
     by: Annotated[
         Grouping | None, Parameter("--by dag|task|team", "sum up by DAG, by task, or by the label team")

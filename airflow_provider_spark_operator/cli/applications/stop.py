@@ -36,8 +36,7 @@ def run(
     access: ClusterOptions,
     name: ApplicationName,
     timeout: Annotated[
-        str,
-        Parameter("--timeout DURATION", "delete the application if it has not ended by then", check=check_duration),
+        str, Parameter("--timeout DURATION", "delete the application if it has not ended by then", check=check_duration)
     ] = "5m",
     deletion_timeout: DeletionTimeout = "5m",
 ) -> ExitCode:

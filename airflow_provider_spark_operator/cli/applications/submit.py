@@ -61,8 +61,7 @@ def run(
         ),
     ] = False,
     replace: Annotated[
-        bool,
-        Parameter("--replace", "delete the application with this name first, even if it is running"),
+        bool, Parameter("--replace", "delete the application with this name first, even if it is running")
     ] = False,
     wait: Annotated[bool, Parameter("--wait", "wait until the application ends")] = False,
     follow: Annotated[

@@ -99,10 +99,7 @@ def _get_cluster(pod: Mapping[str, Any]) -> str | None:
 
 
 def run(
-    access: ClusterOptions,
-    selector: Selector = None,
-    output: Output = TABLE,
-    all_namespaces: AllNamespaces = False,
+    access: ClusterOptions, selector: Selector = None, output: Output = TABLE, all_namespaces: AllNamespaces = False
 ) -> ExitCode:
     """List SparkClusters with their state and the number of ready pods.
 

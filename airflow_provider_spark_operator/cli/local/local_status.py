@@ -109,7 +109,4 @@ def _print(fields: Mapping[str, object], applications: Sequence[_Application]) -
 def _build_row(application: _Application) -> tuple[str, ...]:
     summary = application.summary
     state, outcome = describe_state(summary), describe_outcome(summary)
-    return (
-        *(summary.namespace, summary.name, state, outcome, format_optional(summary.age)),
-        application.ui_url or "",
-    )
+    return (*(summary.namespace, summary.name, state, outcome, format_optional(summary.age)), application.ui_url or "")

@@ -86,11 +86,7 @@ async def _up(options: _Options) -> ExitCode:
         if options.kubeconfig is not None:
             check_kubeconfig(options.kubeconfig, _COMMAND)
         async with run_cluster(
-            options.home,
-            images=options.images,
-            keep=options.keep,
-            repair=options.repair,
-            take_over=options.take_over,
+            options.home, images=options.images, keep=options.keep, repair=options.repair, take_over=options.take_over
         ) as cluster:
             with publish_kubeconfig(cluster.kubeconfig, options.kubeconfig, _COMMAND) as path:
                 print(f"ready kubeconfig={path}", flush=True)

@@ -105,10 +105,7 @@ def render_submission(arguments: Sequence[str], environment: Mapping[str, str]) 
     """
     inputs = gather_submission(arguments, environment)
     naming = build_submit_naming(
-        inputs.conf["spark.app.name"],
-        inputs.conf,
-        seed="\0".join(arguments),
-        environment=environment,
+        inputs.conf["spark.app.name"], inputs.conf, seed="\0".join(arguments), environment=environment
     )
     driver = build_driver(inputs, naming)
     for upload in driver.uploads:
@@ -137,10 +134,7 @@ def _render_attempt(path: str, namespace: str | None, number: int | None, config
     application = with_placeholder_image(parse_application(document))
     templates = read_templates(find_application_template_files(application))
     attempt = build_attempt(
-        application,
-        get_attempt_id(application) if number is None else number - 1,
-        operator_name,
-        templates=templates,
+        application, get_attempt_id(application) if number is None else number - 1, operator_name, templates=templates
     )
     for warning in dict.fromkeys([*warnings, *attempt.warnings]):
         print_note(warning)

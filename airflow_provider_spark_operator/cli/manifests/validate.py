@@ -177,13 +177,7 @@ def _check(document: SourceDocument) -> list[Finding]:
     found = [(find_position(document.node, problem.path), problem) for problem in _find_problems(document.content)]
     return [
         Finding(
-            document.source,
-            mark.line + 1,
-            mark.column + 1,
-            resource,
-            problem.path,
-            problem.message,
-            problem.severity,
+            document.source, mark.line + 1, mark.column + 1, resource, problem.path, problem.message, problem.severity
         )
         for mark, problem in sorted(found, key=lambda each: (each[0].line, each[0].column))
     ]

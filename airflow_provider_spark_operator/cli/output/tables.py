@@ -209,9 +209,7 @@ def build_columns(
 
 
 def print_table(
-    titles: Sequence[str],
-    rows: Sequence[Sequence[str]],
-    styles: Mapping[str, Callable[[str], str]] | None = None,
+    titles: Sequence[str], rows: Sequence[Sequence[str]], styles: Mapping[str, Callable[[str], str]] | None = None
 ) -> None:
     """Print rows of cells below their titles. See `build_columns`."""
     Table(build_columns(titles, styles)).print(rows)

@@ -108,11 +108,7 @@ def fill(text: str, start: str = "", indent: str = "") -> str:
         indent: The beginning of the others.
     """
     return textwrap.fill(
-        " ".join(text.split()),
-        _count_columns(),
-        initial_indent=start,
-        subsequent_indent=indent,
-        break_on_hyphens=False,
+        " ".join(text.split()), _count_columns(), initial_indent=start, subsequent_indent=indent, break_on_hyphens=False
     )
 
 

@@ -126,8 +126,7 @@ def build_verb(verb: catalogue.Verb) -> VerbCommand:
         if (error.name or "").startswith(__package__.partition(".")[0]):
             raise
         raise CommandError(
-            f"missing package {error.name}. To install it, {advise_installation('local')}",
-            ExitCode.INVALID,
+            f"missing package {error.name}. To install it, {advise_installation('local')}", ExitCode.INVALID
         ) from None
     return VerbCommand(
         verb.name.rpartition(" ")[2],

@@ -93,12 +93,7 @@ class Frame:
             "uid": self.cluster.uid,
             "blockOwnerDeletion": True,
         }
-        ours = {
-            "name": name,
-            "namespace": self.cluster.namespace,
-            "labels": labels,
-            "ownerReferences": [reference],
-        }
+        ours = {"name": name, "namespace": self.cluster.namespace, "labels": labels, "ownerReferences": [reference]}
         return merge({key: value for key, value in given.items() if key not in _SERVER_FIELDS}, ours)
 
 

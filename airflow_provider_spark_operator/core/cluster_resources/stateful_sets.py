@@ -145,11 +145,7 @@ def _build_pod_spec(frame: Frame, plan: _Plan, given: JsonObject) -> JsonObject:
         f"{plan.path}.template.spec.containers",
     )
     scheduler = conf.get(SCHEDULER_KEY) or given.get("schedulerName") or _DEFAULT_SCHEDULER
-    ours = {
-        **plan.pod_fields,
-        "schedulerName": scheduler,
-        "terminationGracePeriodSeconds": _choose_grace_period(given),
-    }
+    ours = {**plan.pod_fields, "schedulerName": scheduler, "terminationGracePeriodSeconds": _choose_grace_period(given)}
     return forbid_privilege_escalation({**merge(given, ours), "containers": containers})
 
 
@@ -162,11 +158,7 @@ def build_cluster_configuration(cluster: SparkCluster) -> dict[str, str]:
     `{{SPARK_VERSION}}` in the names of images is replaced by the Spark version.
     """
     given = replace_version_in_images(cluster.spec.spark_conf, cluster.spec.runtime_versions.spark_version)
-    return {
-        "spark.shuffle.service.enabled": "true",
-        **given,
-        "spark.kubernetes.namespace": cluster.namespace,
-    }
+    return {"spark.shuffle.service.enabled": "true", **given, "spark.kubernetes.namespace": cluster.namespace}
 
 
 def format_java_options(conf: Mapping[str, str]) -> str:

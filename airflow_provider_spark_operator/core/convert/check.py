@@ -40,10 +40,7 @@ _TYPES: Final = {
     "initContainers": "core.v1.Container",
     "hostAliases": "core.v1.HostAlias",
 }
-_WORDS: Final = {
-    "mode": ("cluster", "client"),
-    "restartPolicy.type": ("Never", "OnFailure", "Always"),
-}
+_WORDS: Final = {"mode": ("cluster", "client"), "restartPolicy.type": ("Never", "OnFailure", "Always")}
 _LEAST: Final = {
     "driver.cores": 1,
     "executor.cores": 1,

@@ -84,9 +84,7 @@ _APPLICATION: Final = (
         "each file in a property, for example -Dlog4j2.configurationFile=/etc/spark/conf/log4j2.properties",
     ),
     Field(
-        "spec.hadoopConfigMap",
-        TEXT,
-        "volumes, mounts and HADOOP_CONF_DIR in the pod templates of driver and executors",
+        "spec.hadoopConfigMap", TEXT, "volumes, mounts and HADOOP_CONF_DIR in the pod templates of driver and executors"
     ),
     Field("spec.volumes", OBJECTS, "podTemplateSpec.spec.volumes of the pods that mount them"),
     Field("spec.nodeSelector", TEXT_MAP, "spark.kubernetes.node.selector.KEY"),

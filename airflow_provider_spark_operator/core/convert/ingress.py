@@ -83,9 +83,7 @@ def _build_ingress(draft: Draft, name: str, service: str, url: str, options: Map
 def _join_ingress(
     metadata: JsonObject, host: str, path: str, backend: JsonObject, options: Mapping[str, Any]
 ) -> JsonObject:
-    rule: JsonObject = {
-        "http": {"paths": [{"path": path, "pathType": "ImplementationSpecific", "backend": backend}]},
-    }
+    rule: JsonObject = {"http": {"paths": [{"path": path, "pathType": "ImplementationSpecific", "backend": backend}]}}
     spec: JsonObject = {"rules": [{"host": host, **rule} if host else rule]}
     if options.get("ingressTLS"):
         spec["tls"] = options["ingressTLS"]

@@ -74,12 +74,7 @@ def _build_restarts(draft: Draft, policy: dict[str, Any]) -> JsonObject:
         for field in _NUMBERS[:2]:
             draft.drop(f"spec.restartPolicy.{field}", "Kubeflow's operator ignores it with the policy Always")
         # Kubeflow's operator restarts a successful application without a delay.
-        return {
-            "restartPolicy": "Always",
-            "maxRestartAttempts": _MAX_RESTARTS,
-            "restartBackoffMillis": 0,
-            **backoffs,
-        }
+        return {"restartPolicy": "Always", "maxRestartAttempts": _MAX_RESTARTS, "restartBackoffMillis": 0, **backoffs}
     return {
         "restartPolicy": "OnFailure",
         "maxRestartAttempts": failures + submissions,

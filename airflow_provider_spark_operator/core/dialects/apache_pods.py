@@ -112,10 +112,7 @@ def write_lifecycle(spec: JsonObject, parameters: Parameters) -> JsonObject:
     written = dict(spec)
     if parameters.proxy_user is not None:
         written["proxyUser"] = parameters.proxy_user.strip()
-    parts = {
-        "applicationTimeoutConfig": _build_timeouts(parameters),
-        "restartConfig": build_restart_config(parameters),
-    }
+    parts = {"applicationTimeoutConfig": _build_timeouts(parameters), "restartConfig": build_restart_config(parameters)}
     path = "spec.applicationTolerations"
     for name, fields in parts.items():
         if fields:

@@ -347,10 +347,7 @@ def _build_driver_status(message: str | None) -> Mapping[str, object] | None:
     if ended is None:
         return None
     terminated = {"exitCode": int(ended[1]), "reason": ended[2].strip()}
-    return {
-        "phase": "Failed",
-        "containerStatuses": [{"name": DRIVER_CONTAINER, "state": {"terminated": terminated}}],
-    }
+    return {"phase": "Failed", "containerStatuses": [{"name": DRIVER_CONTAINER, "state": {"terminated": terminated}}]}
 
 
 def _find_suspend_reason(resource: KubernetesObject, status: Mapping[str, object]) -> SuspendReason | None:

@@ -72,13 +72,7 @@ def build_attempt(
 
 def with_driver_owner(documents: Iterable[Mapping[str, object]], pod_name: str, pod_uid: str) -> tuple[JsonObject, ...]:
     """Return the documents with the driver pod as their owner. Kubernetes deletes them after the pod is deleted."""
-    reference = {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "name": pod_name,
-        "uid": pod_uid,
-        "blockOwnerDeletion": True,
-    }
+    reference = {"apiVersion": "v1", "kind": "Pod", "name": pod_name, "uid": pod_uid, "blockOwnerDeletion": True}
     return tuple(merge(document, {"metadata": {"ownerReferences": [dict(reference)]}}) for document in documents)
 
 

@@ -18,11 +18,7 @@ from .pod.template import EXECUTOR_TEMPLATE_KEY
 
 _USER = "spark"
 _API_ADDRESS = "https://$KUBERNETES_SERVICE_HOST:$KUBERNETES_SERVICE_PORT"
-_LABEL_PREFIXES = (
-    LABEL_PREFIX,
-    "spark.kubernetes.driver.service.label.",
-    "spark.kubernetes.executor.label.",
-)
+_LABEL_PREFIXES = (LABEL_PREFIX, "spark.kubernetes.driver.service.label.", "spark.kubernetes.executor.label.")
 _DEPENDENCY_KEYS = ("spark.jars", "spark.files", "spark.archives", "spark.submit.pyFiles")
 _DEFAULTS = {
     "spark.authenticate": "true",
@@ -33,11 +29,7 @@ _DEFAULTS = {
 
 
 def build_attempt_inputs(
-    application: SparkApplication,
-    naming: Naming,
-    operator_name: str,
-    api_address: str | None,
-    named: NamedTemplates,
+    application: SparkApplication, naming: Naming, operator_name: str, api_address: str | None, named: NamedTemplates
 ) -> SubmissionInputs:
     """Build the inputs of the driver of one attempt.
 

@@ -52,8 +52,7 @@ def _choose_resource(spec: SparkApplicationSpec) -> MainResource:
 def _get_java_class(spec: SparkApplicationSpec) -> str:
     if not spec.main_class:
         raise DriverBuildError(
-            "spec.mainClass",
-            f"is required: set the class to run, or {PYTHON_RUNNER} for the script in spec.pyFiles",
+            "spec.mainClass", f"is required: set the class to run, or {PYTHON_RUNNER} for the script in spec.pyFiles"
         )
     return spec.main_class
 

@@ -61,10 +61,7 @@ def set_requests(container: Mapping[str, Any], resources: Mapping[str, Any]) -> 
 
 WORKLOAD_PRIORITY_CLASS: Final = "WorkloadPriorityClass"
 POD_PRIORITY_CLASS: Final = "PriorityClass"
-_GROUPS: Final[Mapping[str, str]] = {
-    WORKLOAD_PRIORITY_CLASS: "kueue.x-k8s.io",
-    POD_PRIORITY_CLASS: "scheduling.k8s.io",
-}
+_GROUPS: Final[Mapping[str, str]] = {WORKLOAD_PRIORITY_CLASS: "kueue.x-k8s.io", POD_PRIORITY_CLASS: "scheduling.k8s.io"}
 
 
 @dataclass(frozen=True)

@@ -132,10 +132,6 @@ def split_lines(message: str) -> tuple[str, tuple[str, ...]]:
 
 def redact(line: str) -> str:
     """Return `line` without the values of settings with names of secrets, and without credentials in URLs."""
-    for pattern, shown in (
-        (_SECRET, rf"\1{HIDDEN}"),
-        (_AUTHORIZATION, rf"\1{HIDDEN}"),
-        (_USER_INFO, rf"\1{HIDDEN}@"),
-    ):
+    for pattern, shown in ((_SECRET, rf"\1{HIDDEN}"), (_AUTHORIZATION, rf"\1{HIDDEN}"), (_USER_INFO, rf"\1{HIDDEN}@")):
         line = pattern.sub(shown, line)
     return line

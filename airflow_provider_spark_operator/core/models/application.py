@@ -47,7 +47,7 @@ class RuntimeVersions(Model):
         description=(
             'Spark version of the container image, for example "4.3.0". Replaces {{SPARK_VERSION}} in image names '
             "and becomes the label spark-version."
-        ),
+        )
     )
     scala_version: str | None = Field(
         default=None, description="Scala version of the container image. For information only."
@@ -179,8 +179,7 @@ class ApplicationTolerations(Model):
         description="Time limits of the states of an application, in milliseconds.",
     )
     instance_config: InstanceConfig = Field(
-        default_factory=InstanceConfig,
-        description="Numbers of executors that determine the state of the application.",
+        default_factory=InstanceConfig, description="Numbers of executors that determine the state of the application."
     )
     restart_config: RestartConfig = Field(
         default_factory=RestartConfig,

@@ -28,7 +28,7 @@ class WorkerInstanceConfig(Model):
         description=(
             "Minimum number of workers. If it is less than maxWorkers, a HorizontalPodAutoscaler scales the "
             "workers; 0 is then possible only with an Object or External metric."
-        ),
+        )
     )
     max_workers: Integer = Field(description="Maximum number of workers.")
 
@@ -64,7 +64,7 @@ class WorkerNetworkPolicySpec(Model):
         description=(
             "Peers that can connect to metricsPort (networking/v1 NetworkPolicyPeer). With an empty list, no peer can "
             "connect to it."
-        ),
+        )
     )
 
 

@@ -65,14 +65,7 @@ class Declaration:
 
 
 def declare(
-    check: Check,
-    form: Form,
-    panel: Panel,
-    metavar: str,
-    meaning: str,
-    *,
-    flag: str = "",
-    words: tuple[str, ...] = (),
+    check: Check, form: Form, panel: Panel, metavar: str, meaning: str, *, flag: str = "", words: tuple[str, ...] = ()
 ) -> Any:
     """Return the field of a parameter. Its default is None. See `Declaration`."""
     return field(default=None, metadata={_KEY: Declaration(check, form, panel, metavar, meaning, flag, words)})

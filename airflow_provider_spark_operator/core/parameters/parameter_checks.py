@@ -284,10 +284,7 @@ PROPERTIES: Final = and_(
     each_key(lambda key: isinstance(key, str), "must be a string: put the names of properties in quotes"),
     each_value(instance_of(_SCALARS, _SCALAR, ". Write a list as a string with commas")),
 )
-ANNOTATIONS: Final = and_(
-    _TEXTS,
-    each_key(_is_key, f"is not a valid key: {names.KEY_RULE}"),
-)
+ANNOTATIONS: Final = and_(_TEXTS, each_key(_is_key, f"is not a valid key: {names.KEY_RULE}"))
 _LABEL_VALUE: Final = satisfies(_is_label_value, "must be a label value", f": {names.LABEL_RULE}")
 SELECTOR: Final = and_(ANNOTATIONS, each_value(_LABEL_VALUE))
 LABELS: Final = and_(SELECTOR, each_key(lambda key: not _is_reserved(key), "is reserved: choose another label"))

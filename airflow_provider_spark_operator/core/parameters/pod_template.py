@@ -35,12 +35,7 @@ def merge_templates(base: Mapping[str, Any], top: Mapping[str, Any]) -> JsonObje
 
 
 def extend_template(
-    template: Mapping[str, Any],
-    path: str,
-    container_name: str,
-    *,
-    pod: Mapping[str, Any],
-    container: Mapping[str, Any],
+    template: Mapping[str, Any], path: str, container_name: str, *, pod: Mapping[str, Any], container: Mapping[str, Any]
 ) -> JsonObject:
     """Return a pod template with additions to its pod and to the container of Spark.
 

@@ -8,12 +8,7 @@ RESTART_BACKOFF_MILLIS: Final = 30_000
 
 
 def choose_backoff_millis(
-    *,
-    general: int | None,
-    failure: int | None,
-    scheduling_failure: int | None,
-    failed: bool,
-    failed_to_schedule: bool,
+    *, general: int | None, failure: int | None, scheduling_failure: int | None, failed: bool, failed_to_schedule: bool
 ) -> int | None:
     """Return the backoff that a restartConfig sets, in the fallback order of the Apache operator.
 

@@ -175,11 +175,7 @@ def drop_elapsed(sentence: str) -> str:
 
 
 def _build_held(
-    resource: KubernetesObject,
-    by_user: bool,
-    suspended_by: SuspendReason | None,
-    since: datetime | None,
-    message: str,
+    resource: KubernetesObject, by_user: bool, suspended_by: SuspendReason | None, since: datetime | None, message: str
 ) -> Held:
     metadata = pods.get_object(resource.get("metadata"))
     return Held(

@@ -13,11 +13,7 @@ from .driver_facts import read_creation, read_name
 
 
 def confirm_end(
-    seen: Progress,
-    resource: Mapping[str, object],
-    drivers: Iterable[Mapping[str, object]],
-    *,
-    was_alive: bool = False,
+    seen: Progress, resource: Mapping[str, object], drivers: Iterable[Mapping[str, object]], *, was_alive: bool = False
 ) -> Progress:
     """Return the progress of an application according to its driver pods.
 

@@ -199,12 +199,7 @@ def _judge_failure(stop: StateEntry, progress: Progress, warnings: Sequence[str]
     advice = f"; {cause.advice}" if cause.advice else ""
     sentence = f"{stop.state}{attempts}: {cause.description.rstrip('.')}{advice}."
     return Verdict(
-        Outcome.FAILED,
-        cause.kind,
-        cause.retry_worthy,
-        cause.reason,
-        sentence,
-        lacks_capacity=cause.lacks_capacity,
+        Outcome.FAILED, cause.kind, cause.retry_worthy, cause.reason, sentence, lacks_capacity=cause.lacks_capacity
     )
 
 

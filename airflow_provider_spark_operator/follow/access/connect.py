@@ -8,12 +8,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any
 
-from ...core.compose.connect import (
-    build_server_host,
-    find_token_secret,
-    get_server_port,
-    is_connect_server,
-)
+from ...core.compose.connect import build_server_host, find_token_secret, get_server_port, is_connect_server
 from ...core.dialects.dialect import read_progress
 from ...core.kubernetes.json_object import JsonObject
 from ...kube.client import KubeClient

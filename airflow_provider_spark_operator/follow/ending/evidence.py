@@ -75,11 +75,7 @@ class Evidence:
 
 
 async def gather_evidence(
-    client: KubeClient,
-    reference: ApplicationReference,
-    progress: Progress | None = None,
-    *,
-    with_events: bool = True,
+    client: KubeClient, reference: ApplicationReference, progress: Progress | None = None, *, with_events: bool = True
 ) -> Evidence:
     """Collect the evidence that still exists. Never raises, because it serves to explain another failure.
 

@@ -86,10 +86,7 @@ async def list_applications(
 
 
 async def find_unreported_failure(
-    client: KubeClient,
-    stamp: TaskStamp,
-    namespace: str | None = None,
-    resource: ResourceType = SPARK_APPLICATIONS,
+    client: KubeClient, stamp: TaskStamp, namespace: str | None = None, resource: ResourceType = SPARK_APPLICATIONS
 ) -> ApplicationReference | None:
     """Return the newest application of the task if it failed in an earlier try and no try has acknowledged the failure.
 

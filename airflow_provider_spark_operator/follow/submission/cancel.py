@@ -100,10 +100,7 @@ async def cancel(client: KubeClient, reference: ApplicationReference, stamp: Tas
 
 
 async def cancel_try(
-    client: KubeClient,
-    stamp: TaskStamp,
-    namespace: str | None = None,
-    resource: ResourceType = SPARK_APPLICATIONS,
+    client: KubeClient, stamp: TaskStamp, namespace: str | None = None, resource: ResourceType = SPARK_APPLICATIONS
 ) -> dict[ApplicationReference, CancelOutcome]:
     """Cancel every application that the try owns. Usually this is one application, or none if nothing was submitted.
 

@@ -187,11 +187,7 @@ class _HoldWatch:
 
 
 async def _watch(
-    hub: WatchHub,
-    reference: ApplicationReference,
-    accepted: asyncio.Future[JsonObject],
-    holds: _HoldWatch,
-    log: Log,
+    hub: WatchHub, reference: ApplicationReference, accepted: asyncio.Future[JsonObject], holds: _HoldWatch, log: Log
 ) -> None:
     logged = ""
     async with aclosing(hub.follow(reference)) as contents:

@@ -356,10 +356,7 @@ async def _gather(
     # A stream that began in the middle, or stopped at its limit, may have missed the cause.
     first, second = (narrator.cause, found.cause) if narrator.has_whole_log else (found.cause, narrator.cause)
     found = dataclasses.replace(
-        found,
-        cause=first or second,
-        refusal=found.refusal or narrator.refusal,
-        report=narrator.report | found.report,
+        found, cause=first or second, refusal=found.refusal or narrator.refusal, report=narrator.report | found.report
     )
     if not found.log_lines and narrator.last_lines:
         return dataclasses.replace(found, log_lines=narrator.last_lines, log_problem=None)

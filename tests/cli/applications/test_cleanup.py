@@ -79,10 +79,7 @@ def test_kubeflow_application_is_deleted(kubeflow_cluster: Cluster) -> None:
         (["--older-than", "7"], "--older-than: '7' has no unit: write for example 7m, 7h or 7d"),
         (["--older-than", "0.5"], "--older-than: '0.5' has no unit"),
         (["--older-than", "7d", "--state", "dead"], "--state: unknown state dead"),
-        (
-            ["--older-than", "7d", "--state", "RunningHealthy"],
-            "must be one of succeeded, failed; states of ",
-        ),
+        (["--older-than", "7d", "--state", "RunningHealthy"], "must be one of succeeded, failed; states of "),
     ],
 )
 def test_invalid_usage_is_exit_code_2(words: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -132,9 +132,7 @@ def test_names_of_config_maps_are_no_differences_but_their_files_are(
         assert main(["submit", str(script), "--name", name, "--image", "spark:4.3.0"]) == ExitCode.SUCCESS
     capsys.readouterr()
     found = read_json(capsys, "compare", "slow", "fast")["differences"]
-    assert found == [
-        {"path": 'spec.configMapSpecs[0].data["job.py"]', "first": "print(1)", "second": "print(2)"},
-    ]
+    assert found == [{"path": 'spec.configMapSpecs[0].data["job.py"]', "first": "print(1)", "second": "print(2)"}]
 
 
 def test_scripts_are_compared_by_lines(

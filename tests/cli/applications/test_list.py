@@ -261,11 +261,7 @@ def test_watch_names_a_missing_permission(
     ],
 )
 def test_status_is_one_line_and_the_verdict(
-    script: Any,
-    first: str,
-    second: str | None,
-    scripted_cluster: Cluster,
-    capsys: pytest.CaptureFixture[str],
+    script: Any, first: str, second: str | None, scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]
 ) -> None:
     scripted_cluster.script = stay_submitted
     scripted_cluster.create("pi")

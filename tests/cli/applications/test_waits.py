@@ -227,10 +227,7 @@ def test_verbs_name_a_controller_that_died(
 
 @pytest.mark.parametrize("is_permitted", [True, False], ids=["permitted", "no permission"])
 def test_verbs_name_a_namespace_in_termination(
-    scripted_cluster: Cluster,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-    is_permitted: bool,
+    scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, is_permitted: bool
 ) -> None:
     claim(scripted_cluster, None)
     deletion = {"deletionTimestamp": "2026-01-01T00:00:00Z"}

@@ -16,10 +16,7 @@ from tests.cli.program.test_main import APPLICATION
 
 SECONDS = 90
 COMMAND = (sys.executable, "-m", "airflow_provider_spark_operator.cli")
-ASCII = (
-    {"LC_ALL": "C", "PYTHONIOENCODING": "ascii"},
-    {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
-)
+ASCII = ({"LC_ALL": "C", "PYTHONIOENCODING": "ascii"}, {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"})
 LOST = "spark-operator: error: could not write to standard output: "
 
 

@@ -158,10 +158,7 @@ def test_two_controllers_are_a_warning(scripted_cluster: Cluster, capsys: pytest
     ],
 )
 def test_network_policy_is_suggested_if_none_selects_the_controller(
-    scripted_cluster: Cluster,
-    capsys: pytest.CaptureFixture[str],
-    selector: JsonObject | None,
-    is_suggested: bool,
+    scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str], selector: JsonObject | None, is_suggested: bool
 ) -> None:
     create(scripted_cluster, SERVICE_ACCOUNTS, "spark")
     create_controller(scripted_cluster, "b", {"app": "controller"}, "reconcile", "--all-namespaces")

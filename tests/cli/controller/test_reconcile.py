@@ -21,19 +21,12 @@ from tests.reconcile.harness import Api, build_application
 
 @pytest.mark.parametrize(
     ("number", "code"),
-    [
-        (signal.SIGTERM, ExitCode.SUCCESS),
-        (signal.SIGINT, ExitCode.INTERRUPTED),
-        (signal.SIGHUP, ExitCode.INTERRUPTED),
-    ],
+    [(signal.SIGTERM, ExitCode.SUCCESS), (signal.SIGINT, ExitCode.INTERRUPTED), (signal.SIGHUP, ExitCode.INTERRUPTED)],
 )
 async def test_controller_runs_from_its_ready_line_until_a_signal(
     tmp_path: Path, number: signal.Signals, code: ExitCode
 ) -> None:
-    async with (
-        serve_api() as kubeconfig,
-        await open_client(ClusterAccess(kubeconfig_document=kubeconfig)) as client,
-    ):
+    async with serve_api() as kubeconfig, await open_client(ClusterAccess(kubeconfig_document=kubeconfig)) as client:
         await install_definitions(client)
         path = tmp_path / "kubeconfig"
         path.write_text(json.dumps(kubeconfig))
@@ -70,10 +63,7 @@ async def test_controller_runs_from_its_ready_line_until_a_signal(
 async def test_unsupported_definitions_print_one_sentence(
     tmp_path: Path, definitions: list[dict[str, object]], problem: str
 ) -> None:
-    async with (
-        serve_api() as kubeconfig,
-        await open_client(ClusterAccess(kubeconfig_document=kubeconfig)) as client,
-    ):
+    async with serve_api() as kubeconfig, await open_client(ClusterAccess(kubeconfig_document=kubeconfig)) as client:
         for definition in definitions:
             await client.create(CUSTOM_RESOURCE_DEFINITIONS, definition, None)
         path = tmp_path / "kubeconfig"
@@ -86,10 +76,7 @@ async def test_unsupported_definitions_print_one_sentence(
 
 
 async def test_second_controller_takes_over_when_the_leader_ends(tmp_path: Path) -> None:
-    async with (
-        serve_api() as kubeconfig,
-        await open_client(ClusterAccess(kubeconfig_document=kubeconfig)) as client,
-    ):
+    async with serve_api() as kubeconfig, await open_client(ClusterAccess(kubeconfig_document=kubeconfig)) as client:
         await install_definitions(client)
         api = Api(client, NAMESPACE)
         path = tmp_path / "kubeconfig"
@@ -114,10 +101,7 @@ async def test_second_controller_takes_over_when_the_leader_ends(tmp_path: Path)
 
 
 async def test_lease_flag_overrides_the_settings(tmp_path: Path) -> None:
-    async with (
-        serve_api() as kubeconfig,
-        await open_client(ClusterAccess(kubeconfig_document=kubeconfig)) as client,
-    ):
+    async with serve_api() as kubeconfig, await open_client(ClusterAccess(kubeconfig_document=kubeconfig)) as client:
         await install_definitions(client)
         path, config = tmp_path / "kubeconfig", tmp_path / "apache.properties"
         path.write_text(json.dumps(kubeconfig))
@@ -135,10 +119,7 @@ def test_invalid_lease_name_is_refused(lease: str, capsys: pytest.CaptureFixture
 
 
 async def test_changed_settings_file_applies_without_a_restart(tmp_path: Path) -> None:
-    async with (
-        serve_api() as kubeconfig,
-        await open_client(ClusterAccess(kubeconfig_document=kubeconfig)) as client,
-    ):
+    async with serve_api() as kubeconfig, await open_client(ClusterAccess(kubeconfig_document=kubeconfig)) as client:
         await install_definitions(client)
         await client.create(NAMESPACES, {"metadata": {"name": "more"}}, None)
         path, config = tmp_path / "kubeconfig", tmp_path / "controller.properties"
@@ -174,10 +155,7 @@ TAKEN = "port in use"
 async def test_server_that_cannot_listen_is_reported_with_its_flag(
     tmp_path: Path, words: list[str], error: str
 ) -> None:
-    async with (
-        serve_api() as kubeconfig,
-        await open_client(ClusterAccess(kubeconfig_document=kubeconfig)) as client,
-    ):
+    async with serve_api() as kubeconfig, await open_client(ClusterAccess(kubeconfig_document=kubeconfig)) as client:
         await install_definitions(client)
         path = tmp_path / "kubeconfig"
         path.write_text(json.dumps(kubeconfig))

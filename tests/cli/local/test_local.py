@@ -42,11 +42,7 @@ def list_folder(folder: Path) -> list[str]:
 
 @pytest.mark.parametrize(
     ("number", "code"),
-    [
-        (signal.SIGTERM, ExitCode.SUCCESS),
-        (signal.SIGINT, ExitCode.INTERRUPTED),
-        (signal.SIGHUP, ExitCode.INTERRUPTED),
-    ],
+    [(signal.SIGTERM, ExitCode.SUCCESS), (signal.SIGINT, ExitCode.INTERRUPTED), (signal.SIGHUP, ExitCode.INTERRUPTED)],
 )
 async def test_cluster_runs_from_its_ready_line_until_a_signal(
     tmp_path: Path, number: signal.Signals, code: ExitCode

@@ -95,10 +95,7 @@ def test_names_of_the_cluster_are_completed(
 
 @pytest.mark.parametrize(
     ("words", "others"),
-    [
-        (["wait", "pi", "--for"], set()),
-        (["list", "--state"], {"waiting", "ended", "failed"}),
-    ],
+    [(["wait", "pi", "--for"], set()), (["list", "--state"], {"waiting", "ended", "failed"})],
     ids=lambda words: words[0] if isinstance(words, list) else "",
 )
 def test_states_of_all_dialects_are_completed(

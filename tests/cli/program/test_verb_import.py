@@ -81,12 +81,5 @@ def test_validation_of_an_application_imports_neither_airflow_nor_clients_nor_mo
     assert "airflow_provider_spark_operator.core.models.application" in imported
     package = "airflow_provider_spark_operator"
     assert imported.isdisjoint(
-        {
-            "airflow",
-            "aiohttp",
-            "asyncio",
-            "kubernetes",
-            "rich",
-            f"{package}.core.models.cluster",
-        }
+        {"airflow", "aiohttp", "asyncio", "kubernetes", "rich", f"{package}.core.models.cluster"}
     )

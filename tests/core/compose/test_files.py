@@ -61,8 +61,7 @@ def test_list_paths_starts_with_script() -> None:
 
 
 @pytest.mark.parametrize(
-    ("names", "expected"),
-    [(["job.py"], True), (["job.txt"], False), (["job.py", "spark_task.py"], False), ([], False)],
+    ("names", "expected"), [(["job.py"], True), (["job.txt"], False), (["job.py", "spark_task.py"], False), ([], False)]
 )
 def test_report_module_is_added_to_scripts_that_import_it(names: list[str], expected: bool) -> None:
     files = [LocalFile(name, name, b"from spark_task import report\n") for name in names]

@@ -137,10 +137,7 @@ def test_packages_of_manifest_and_parameter_are_merged_by_artifact() -> None:
         (True, {"enabled": "true", "shuffleTracking.enabled": "true", "maxExecutors": "5"}),
         ("True", {"enabled": "true", "shuffleTracking.enabled": "true", "maxExecutors": "5"}),
         (False, {"enabled": "false", "maxExecutors": "5"}),
-        (
-            DynamicAllocation(max="9"),
-            {"enabled": "true", "shuffleTracking.enabled": "true", "maxExecutors": "9"},
-        ),
+        (DynamicAllocation(max="9"), {"enabled": "true", "shuffleTracking.enabled": "true", "maxExecutors": "9"}),
         ({"min": 2}, {"enabled": "true", "shuffleTracking.enabled": "true", "minExecutors": "2", "maxExecutors": "5"}),
     ],
 )
@@ -284,10 +281,7 @@ INVALID: list[tuple[dict[str, Any], str]] = [
     ({"secrets": [{"name": "s", "path": "s"}]}, r"secrets\[0\]\.path: must be an absolute path"),
     ({"secrets": [{"name": "a.b", "path": "/s"}]}, r"secrets\[0\]: the Secret 'a.b' cannot be mounted as files"),
     ({"secrets": [{"name": "S", "env": {"A": "b"}}]}, r"secrets\[0\]\.name: must be the name of an object"),
-    (
-        {"secrets": [{"name": "s", "env": {"A": "b:c"}}]},
-        r"secrets\[0\]\.env\['A'\]: must be a key of a Secret",
-    ),
+    ({"secrets": [{"name": "s", "env": {"A": "b:c"}}]}, r"secrets\[0\]\.env\['A'\]: must be a key of a Secret"),
     (
         {"secrets": [{"name": "s", "env": ["A"]}]},
         r"secrets\[0\]\.env: must be an object that maps environment variables",

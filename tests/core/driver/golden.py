@@ -74,10 +74,7 @@ class Case:
     def build(self) -> DriverResources:
         inputs = self.build_inputs()
         naming = build_submit_naming(
-            inputs.conf["spark.app.name"],
-            inputs.conf,
-            seed=self.name,
-            environment=inputs.environment,
+            inputs.conf["spark.app.name"], inputs.conf, seed=self.name, environment=inputs.environment
         )
         return build_driver(inputs, naming)
 

@@ -113,12 +113,7 @@ def _judge(kind: ResourceType, namespace: str, evidence: _Evidence) -> Finding:
     if found:
         return Finding(check, Status.PASSED, found)
     if evidence.stopped:
-        return Finding(
-            check,
-            Status.FAILED,
-            "; ".join(evidence.stopped),
-            restart,
-        )
+        return Finding(check, Status.FAILED, "; ".join(evidence.stopped), restart)
     if evidence.unknown:
         result = "; ".join(one.result for one in evidence.unknown)
         return Finding(check, Status.SKIPPED, result, evidence.unknown[0].fix)

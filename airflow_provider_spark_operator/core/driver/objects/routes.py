@@ -155,10 +155,7 @@ def _build_ingress_rule(service: str, port: int) -> JsonObject:
 
 
 def _build_http_rule(service: str, port: int) -> JsonObject:
-    return {
-        "matches": [{"path": {"type": "PathPrefix", "value": "/"}}],
-        "backendRefs": [_build_backend(service, port)],
-    }
+    return {"matches": [{"path": {"type": "PathPrefix", "value": "/"}}], "backendRefs": [_build_backend(service, port)]}
 
 
 def _build_grpc_rule(service: str, port: int) -> JsonObject:

@@ -83,11 +83,7 @@ def add_network_policy(submission: BuildContext, _: SparkPod) -> Changes:
     document = {
         "apiVersion": "networking.k8s.io/v1",
         "kind": "NetworkPolicy",
-        "metadata": {
-            "name": submission.naming.policy_name,
-            "namespace": submission.inputs.namespace,
-            "labels": label,
-        },
+        "metadata": {"name": submission.naming.policy_name, "namespace": submission.inputs.namespace, "labels": label},
         "spec": {
             "podSelector": {"matchLabels": {LABEL_ROLE: ROLE_EXECUTOR, **label}},
             "ingress": [{"from": [{"podSelector": {"matchLabels": label}}]}],

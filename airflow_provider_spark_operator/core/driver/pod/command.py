@@ -35,9 +35,7 @@ def add_command(submission: BuildContext, _: SparkPod) -> Changes:
     if variables:
         container["env"] = variables
     return Changes(
-        container=container,
-        properties={"spark.kubernetes.resource.type": inputs.kind.value},
-        uploads=uploads,
+        container=container, properties={"spark.kubernetes.resource.type": inputs.kind.value}, uploads=uploads
     )
 
 

@@ -94,13 +94,7 @@ def build_variable(name: str, value: str) -> JsonObject:
 
 def build_config_map(name: str, data: Mapping[str, str]) -> JsonObject:
     """Build an immutable ConfigMap."""
-    return {
-        "apiVersion": "v1",
-        "kind": "ConfigMap",
-        "metadata": {"name": name},
-        "data": dict(data),
-        "immutable": True,
-    }
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": dict(data), "immutable": True}
 
 
 def build_secret(name: str, data: Mapping[str, bytes]) -> JsonObject:

@@ -31,8 +31,7 @@ def add_pod_group(submission: BuildContext, _: SparkPod) -> Changes:
     for step in steps:
         if step != VOLCANO_STEP:
             raise DriverBuildError(
-                _STEPS_KEY,
-                f"{step} is a Java class, which cannot run without a JVM: use a pod template instead",
+                _STEPS_KEY, f"{step} is a Java class, which cannot run without a JVM: use a pod template instead"
             )
     if not steps:
         return Changes()

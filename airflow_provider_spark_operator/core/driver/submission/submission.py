@@ -137,8 +137,7 @@ def _expand_entry(key: str, entry: str, context: SubmitContext) -> list[str]:
     matches = context.expand(path)
     if alias and len(matches) > 1:
         raise DriverBuildError(
-            key,
-            f"{entry} matches {len(matches)} files, but an alias (after #) names only one: list them separately",
+            key, f"{entry} matches {len(matches)} files, but an alias (after #) names only one: list them separately"
         )
     return [f"{build_file_uri(match)}#{alias}" if alias else build_file_uri(match) for match in matches]
 
