@@ -113,14 +113,6 @@ def _write_kubeflow(document: JsonObject, change: StateChange) -> JsonObject:
     return document
 
 
-def _read_apache_state(document: Mapping[str, Any]) -> str | None:
-    return ((document.get("status") or {}).get("currentState") or {}).get("currentStateSummary")
-
-
-def _read_kubeflow_state(document: Mapping[str, Any]) -> str | None:
-    return ((document.get("status") or {}).get("applicationState") or {}).get("state")
-
-
 def _describe_driver(driver: Mapping[str, Any]) -> str | None:
     for container in driver.get("containerStatuses") or ():
         ended = container["state"].get("terminated") or {}
@@ -138,7 +130,7 @@ _STATES: Final[Mapping[str, DialectStates]] = {
         suspended=(ApplicationState.SUSPENDED,),
         resuming=(ApplicationState.SUBMITTED,),
         write=_write_apache,
-        read_state=_read_apache_state,
+        read_state=lambda item: ((item.get("status") or {}).get("currentState") or {}).get("currentStateSummary"),
         definitions=build_custom_resource_definitions,
         example={"mainClass": "A", "jars": "local:///a.jar", "runtimeVersions": {"sparkVersion": "4.3.0"}},
     ),
@@ -150,7 +142,7 @@ _STATES: Final[Mapping[str, DialectStates]] = {
         suspended=(KubeflowState.SUSPENDING, KubeflowState.SUSPENDED),
         resuming=(KubeflowState.RESUMING,),
         write=_write_kubeflow,
-        read_state=_read_kubeflow_state,
+        read_state=lambda item: ((item.get("status") or {}).get("applicationState") or {}).get("state"),
         definitions=lambda: [build_kubeflow_definition()],
         example={
             "type": "Java",

@@ -180,12 +180,9 @@ def find_runner() -> asyncio.Task[object] | None:
     """
     loop = asyncio.get_running_loop()
     if loop not in _runners:
-        _runners[loop] = next((task for task in asyncio.all_tasks(loop) if _is_runner(task)), None)
+        names = {task: getattr(task.get_coro(), "__qualname__", None) for task in asyncio.all_tasks(loop)}
+        _runners[loop] = next((task for task, name in names.items() if name == _RUNNER), None)
     return _runners[loop]
-
-
-def _is_runner(task: asyncio.Task[object]) -> bool:
-    return getattr(task.get_coro(), "__qualname__", None) == _RUNNER
 
 
 def _is_main_task() -> bool:

@@ -83,9 +83,9 @@ def _describe(error: click.UsageError) -> str:
         case click.NoSuchOption(option_name=name) if name.lstrip("-").isdecimal():
             return f"unexpected negative number {name}"
         case click.NoSuchOption(option_name=name, ctx=click.Context() as context):
-            known = [known for each in context.command.get_params(context) for known in each.opts]
-            is_program = context.parent is None
-            advice = ": options follow the verb" if is_program else suggest(name, [*filter(_is_long, known)])
+            names = [known for each in context.command.get_params(context) for known in each.opts]
+            known = [each for each in names if each.startswith("--")]
+            advice = ": options follow the verb" if context.parent is None else suggest(name, known)
             return f"unknown option {name}{advice or _advise_on_arguments(context.command)}"
         case click.BadOptionUsage(option_name=name, message=message):  # Option '--state' requires an argument.
             fault = message.removeprefix(f"Option {name!r} ").removesuffix(".")
@@ -100,10 +100,6 @@ def _advise_on_arguments(command: click.Command) -> str:
     """Return how to pass an option to the program that a verb runs; empty if it runs none."""
     has_arguments = any(str(each.metavar).startswith("ARGUMENT") for each in command.params)
     return ". To pass it to the program, write -- before it" if has_arguments else ""
-
-
-def _is_long(name: str) -> bool:
-    return name.startswith("--")
 
 
 def _name(parameter: click.Parameter) -> str:

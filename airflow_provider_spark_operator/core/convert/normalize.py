@@ -40,19 +40,10 @@ def normalize(document: Mapping[str, Any], fields: Mapping[str, Field]) -> Norma
         fields: The fields of its definition by path, without `apiVersion` and `kind`.
     """
     found = Normalized()
-    parents = {path[: end.start] for path in fields for end in _find_ends(path)}
+    parents = {path[:index] for path in fields for index, letter in enumerate(path) if letter in ".["}
     body = {key: value for key, value in document.items() if key not in ("apiVersion", "kind")}
     found.document = _normalize_object(body, "", fields, parents, found)
     return found
-
-
-@dataclass(frozen=True)
-class _End:
-    start: int
-
-
-def _find_ends(path: str) -> list[_End]:
-    return [_End(index) for index, letter in enumerate(path) if letter in ".["]
 
 
 def _normalize_object(

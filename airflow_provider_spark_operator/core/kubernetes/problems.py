@@ -55,6 +55,12 @@ class Problem:
         return self.is_error and not self.admissible
 
 
+def join_first(names: Sequence[str], most: int) -> str:
+    """Join the first names and the number of the others in one text."""
+    more = len(names) - most
+    return ", ".join(names[:most]) + (f" and {more} more" if more > 0 else "")
+
+
 def cut_middle(text: str, longest: int) -> str:
     """Return `text` without its middle if it is longer than `longest` characters. Its end can be advice."""
     half = (longest - 1) // 2

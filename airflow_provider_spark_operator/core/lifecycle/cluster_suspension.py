@@ -11,6 +11,7 @@ from typing import Final
 
 from ..kubernetes.json_object import KubernetesObject
 from ..kubernetes.pods import get_object, get_text
+from ..kubernetes.problems import join_first
 from ..kubernetes.times import read_time
 from ..models.cluster_status import ClusterState
 from ..states import reasons
@@ -96,8 +97,8 @@ def report_stuck_pods(situation: ClusterSituation) -> ClusterDecision | None:
     if not names:
         return None
     message = (
-        f"The cluster is suspended, but these pods did not terminate: {_join_names(names)}. It starts again only "
-        "after they are gone. Check their nodes and finalizers."
+        f"The cluster is suspended, but these pods did not terminate: {join_first(names, _MAX_NAMES)}. It starts again "
+        "only after they are gone. Check their nodes and finalizers."
     )
     current = situation.status.current_state
     if current.message != message:
@@ -123,8 +124,8 @@ def release_failed(situation: ClusterSituation) -> ClusterDecision:
 
 def _describe_kept_pods(names: list[str]) -> str:
     return (
-        f"These pods have the labels of the cluster, but are not being deleted: {_join_names(names)}. The controller "
-        "waits until they do not exist. Delete them, or remove the labels."
+        f"These pods have the labels of the cluster, but are not being deleted: {join_first(names, _MAX_NAMES)}. The "
+        "controller waits until they do not exist. Delete them, or remove the labels."
     )
 
 
@@ -141,8 +142,3 @@ def _read_deletion_time(pod: KubernetesObject) -> datetime | None:
 
 def _list_names(pods: Iterable[KubernetesObject]) -> list[str]:
     return sorted(get_text(get_object(pod.get("metadata")).get("name")) for pod in pods)
-
-
-def _join_names(names: list[str]) -> str:
-    more = len(names) - _MAX_NAMES
-    return ", ".join(names[:_MAX_NAMES]) + (f" and {more} more" if more > 0 else "")

@@ -40,7 +40,9 @@ def release(situation: Situation) -> Decision | None:
     period = max(to_duration(config.termination_requeue_period_millis), _SHORTEST_PERIOD)
     began = pods.find_deletion_start(driver.pod)
     if began is None:
-        return situation.wait(reasons.RELEASING, "The driver is being deleted.", period, *_list_deletions(situation))
+        # Deletion by name misses a driver that was created from an earlier version of the resource.
+        deletions = (*list_leftovers(situation), DeleteDriver(situation.attempt_id))
+        return situation.wait(reasons.RELEASING, "The driver is being deleted.", period, *deletions)
     grace = to_duration(config.force_termination_grace_period_millis)
     remaining = situation.measure_remaining(grace, began)
     if remaining > timedelta(0):
@@ -223,11 +225,6 @@ def _get_name(pod: Mapping[str, object]) -> str:
 def _choose_wait(situation: Situation, remaining: timedelta | None) -> timedelta:
     interval = situation.settings.reconcile_interval
     return interval if remaining is None or remaining <= _ZERO else min(remaining, interval)
-
-
-def _list_deletions(situation: Situation) -> tuple[Action, ...]:
-    # Deletion by name misses a driver that was created from an earlier version of the resource.
-    return (*list_leftovers(situation), DeleteDriver(situation.attempt_id))
 
 
 def _has_failed_creation(situation: Situation) -> bool:

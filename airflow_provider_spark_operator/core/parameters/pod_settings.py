@@ -88,8 +88,12 @@ def build_pod_settings(parameters: Parameters, role: str) -> PodSettings:
         properties |= _build_secret_properties(secret, role)
     for volume in volumes:
         properties |= _build_claim_properties(volume, role) if volume.source is None else {}
-    mounts = [*map(_build_file_mount, config_maps), *map(_build_mount, others)]
-    sources = [*map(_build_config_map_volume, config_maps), *map(_build_volume, others)]
+    mounts = [{"name": _name_volume(one), "mountPath": one.path, "readOnly": True} for one in config_maps]
+    mounts += map(_build_mount, others)
+    sources: list[dict[str, Any]] = [
+        {"name": _name_volume(one), "configMap": {"name": one.name}} for one in config_maps
+    ]
+    sources += ({"name": one.name, **(one.source or {})} for one in others)
     return PodSettings(
         properties=properties,
         variables=frozenset(variables) | {name for secret in secrets for name in secret.env or ()},
@@ -179,24 +183,12 @@ def _build_claim_properties(volume: Volume, role: str) -> dict[str, str]:
     return {f"{prefix}{name}": value for name, value in settings.items() if value is not None}
 
 
-def _build_config_map_volume(config_map: ConfigMap) -> dict[str, Any]:
-    return {"name": _name_volume(config_map), "configMap": {"name": config_map.name}}
-
-
-def _build_file_mount(config_map: ConfigMap) -> dict[str, Any]:
-    return {"name": _name_volume(config_map), "mountPath": config_map.path, "readOnly": True}
-
-
 def _name_volume(config_map: ConfigMap) -> str:
     plain = f"{_CONFIG_MAP_VOLUME}{config_map.name}"
     if is_namespace(plain):
         return plain
     # The name of a volume has at most 63 characters and no dots, unlike that of a ConfigMap.
     return f"{_CONFIG_MAP_VOLUME}{hashlib.sha256(config_map.name.encode()).hexdigest()[:10]}"
-
-
-def _build_volume(volume: Volume) -> dict[str, Any]:
-    return {"name": volume.name, **(volume.source or {})}
 
 
 def _build_mount(volume: Volume) -> dict[str, Any]:

@@ -249,7 +249,8 @@ def _drop_outdated_problems(
 
 
 def _explain_workload(held: Held, workload: KubernetesObject) -> Hold | None:
-    if state.is_true(workload, state.ADMITTED) and state.is_active(workload) and not _is_evicted(workload):
+    is_evicted = state.describe_eviction(workload) is not None
+    if state.is_true(workload, state.ADMITTED) and state.is_active(workload) and not is_evicted:
         return None
     since = read_time(pods.get_object(workload.get("metadata")).get("creationTimestamp")) or held.since
     return Hold(_describe_queue(held), since, _explain_eviction(workload) or state.describe_waiting(workload))
@@ -263,10 +264,6 @@ def _explain_eviction(workload: KubernetesObject) -> str:
     if eviction is None:
         return ""
     return f"{eviction.rstrip('.')}; it is queued again at {until:%H:%M:%S} UTC" if until else eviction
-
-
-def _is_evicted(workload: KubernetesObject) -> bool:
-    return state.describe_eviction(workload) is not None
 
 
 def _describe_queue(held: Held) -> str:

@@ -16,8 +16,6 @@ from .stamp import TaskStamp
 
 logger = logging.getLogger(__name__)
 
-_NAMED = 5
-
 
 def prepare_document(
     client: KubeClient, document: Mapping[str, Any], namespace: str | None, stamp: TaskStamp | None
@@ -77,12 +75,6 @@ def find_dropped_fields(sent: Mapping[str, Any], stored: Mapping[str, Any]) -> l
     can change values.
     """
     return list(_find_absent(sent.get("spec"), stored.get("spec"), "spec"))
-
-
-def join_names(fields: list[str]) -> str:
-    """Join the first names and the number of the others in one text."""
-    more = len(fields) - _NAMED
-    return ", ".join(fields[:_NAMED]) + (f" and {more} more" if more > 0 else "")
 
 
 def _find_absent(sent: object, stored: object, path: str) -> Iterator[str]:

@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 
 from ...core.kubernetes.json_object import JsonObject
 from ...core.kubernetes.names import ANNOTATION_RESULT_TAKEN_BY
+from ...core.kubernetes.problems import join_first
 from ...core.parameters.arguments import IfExists
 from ...kube.backoff import Backoff
 from ...kube.client import KubeClient
@@ -17,7 +18,7 @@ from ...kube.resources import ResourceType
 from ..access.reference import ApplicationReference
 from ..access.requests import amend, annotate
 from .adoption import AdoptionState, confirm_adoption_state, list_applications, read_adoption_state
-from .prepare import find_dropped_fields, join_names, prepare_document, set_served_version
+from .prepare import find_dropped_fields, prepare_document, set_served_version
 from .replace import delete_obsolete, free_name, make_room, split_by_clear
 from .retention import SHORTEST_TTL_SECONDS, build_ttl_patch, read_ttl_seconds
 from .stamp import TaskStamp
@@ -32,6 +33,7 @@ Guard: TypeAlias = Callable[[], AbstractAsyncContextManager[None]]
 DELETION_SECONDS = 300.0
 # Each round succeeds or learns what prevents the submission. More rounds mean that another client interferes.
 _ROUNDS = 5
+_MAX_FIELDS = 5
 
 
 @dataclass(frozen=True)
@@ -289,7 +291,7 @@ def warn_about(reference: ApplicationReference, body: JsonObject, stored: JsonOb
         logger.warning(
             "%s was stored without %s, which this cluster's CustomResourceDefinition does not define",
             reference,
-            join_names(dropped),
+            join_first(dropped, _MAX_FIELDS),
         )
     kept = read_ttl_seconds(stored)
     if kept is not None and kept < SHORTEST_TTL_SECONDS:

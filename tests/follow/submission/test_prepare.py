@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from airflow_provider_spark_operator.follow.submission.prepare import find_dropped_fields, join_names
+from airflow_provider_spark_operator.follow.submission.prepare import find_dropped_fields
 
 
 @pytest.mark.parametrize(
@@ -21,8 +21,3 @@ from airflow_provider_spark_operator.follow.submission.prepare import find_dropp
 )
 def test_only_dropped_fields_are_returned(sent: dict[str, Any], stored: dict[str, Any], dropped: list[str]) -> None:
     assert find_dropped_fields({"spec": sent}, {"spec": stored}) == dropped
-
-
-def test_first_of_many_fields_are_named() -> None:
-    assert join_names(["a", "b"]) == "a, b"
-    assert join_names(list("abcdefgh")) == "a, b, c, d, e and 3 more"

@@ -136,10 +136,6 @@ def _build_mount(volume: _Volume) -> JsonObject:
     }
 
 
-def _build_host_path(volume: _Volume) -> JsonObject:
-    return {"path": volume.get_required("options.path"), "type": volume.settings.get("options.type", "")}
-
-
 def _build_empty_dir(volume: _Volume) -> JsonObject:
     source: JsonObject = {"medium": volume.settings.get("options.medium", "")}
     if "options.sizeLimit" in volume.settings:
@@ -147,19 +143,14 @@ def _build_empty_dir(volume: _Volume) -> JsonObject:
     return source
 
 
-def _build_nfs(volume: _Volume) -> JsonObject:
-    return {"server": volume.get_required("options.server"), "path": volume.get_required("options.path")}
-
-
-def _build_claim_source(volume: _Volume) -> JsonObject:
-    return {"claimName": volume.get_required("options.claimName"), "readOnly": volume.is_read_only()}
-
-
 _SOURCES: Mapping[str, Callable[[_Volume], JsonObject]] = {
-    "hostPath": _build_host_path,
+    "hostPath": lambda one: {"path": one.get_required("options.path"), "type": one.settings.get("options.type", "")},
     "emptyDir": _build_empty_dir,
-    "nfs": _build_nfs,
-    "persistentVolumeClaim": _build_claim_source,
+    "nfs": lambda one: {"server": one.get_required("options.server"), "path": one.get_required("options.path")},
+    "persistentVolumeClaim": lambda one: {
+        "claimName": one.get_required("options.claimName"),
+        "readOnly": one.is_read_only(),
+    },
 }
 
 
