@@ -8,7 +8,7 @@ from typing import Final
 from airflow.sdk import Context
 
 from ..airflow_compat import load_stats
-from ..core.report.figures import read_figures
+from ..core.report.figures import RunFigures, read_figures
 from ..triggers.event import ApplicationEvent, EventKind
 
 logger = logging.getLogger(__name__)
@@ -48,12 +48,17 @@ def _emit(context: Context, record: Mapping[str, object], outcome: str) -> None:
         tags["team"] = figures.team
     for name, amount in (("core_hours", figures.core_hours), ("gib_hours", figures.gib_hours)):
         if amount is not None:
-            stats.incr(f"{_PREFIX}.{name}", amount, tags=tags)
+            stats.incr(f"{_PREFIX}.{name}", amount, tags=tags | _mark(figures, name))
     if figures.cost is not None:
         currency = {"currency": figures.currency} if figures.currency else {}
-        stats.incr(f"{_PREFIX}.cost", figures.cost, tags={**tags, **currency})
+        stats.incr(f"{_PREFIX}.cost", figures.cost, tags=tags | currency | _mark(figures, "cost"))
     for name, seconds in (("duration", figures.seconds), ("waiting", figures.waiting_seconds)):
         if seconds is not None:
             stats.timing(f"{_PREFIX}.{name}", timedelta(seconds=seconds), tags=tags)
     if figures.executors is not None:
         stats.gauge(f"{_PREFIX}.executors", figures.executors, tags=tags)
+
+
+def _mark(figures: RunFigures, name: str) -> dict[str, str]:
+    """Return the tag of an amount that the true one exceeds."""
+    return {"incomplete": "true"} if name in figures.incomplete else {}

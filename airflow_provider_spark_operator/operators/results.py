@@ -123,6 +123,7 @@ def record_on_assets(context: Context, outlets: Iterable[object], event: Applica
         "spark_core_hours": figures.core_hours,
         "spark_cost": figures.cost,
         "spark_currency": figures.currency,
+        "spark_incomplete": [f"spark_{name}" for name in ("core_hours", "cost") if name in figures.incomplete] or None,
         "spark_report": dict(event.report) if event.report else None,
     }
     extra |= {name: value for name, value in known.items() if value is not None}

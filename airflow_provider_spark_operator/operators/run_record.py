@@ -11,6 +11,7 @@ from ..airflow_compat import HAS_RETRY_POLICIES, TaskInstanceKey, read_xcom
 from ..airflow_version import INSTALLED
 from ..core.kubernetes.json_object import JsonObject
 from ..core.kubernetes.pods import get_object, get_text, list_objects
+from ..core.report.figures import sum_tries
 from ..core.report.record_values import cut_text
 from ..core.report.recording import MAX_TRIES, add_tries, close_record, shrink, summarize_try
 from ..core.report.run_record import MAX_TEXT
@@ -48,7 +49,10 @@ def store_final_record(
     final = dict(record) if failure is None else close_record(record, failure, is_over_budget=is_over_budget)
     if event_logs is not None and failure is None:
         final = _add_event_log(final, event_logs)
-    final = _add_advice(_add_earlier_tries(final, context), context)
+    final = _add_earlier_tries(final, context)
+    if all_tries := sum_tries(final):
+        final["allTries"] = all_tries
+    final = _add_advice(final, context)
     push_xcoms({XCOM_KEY: shrink(final)}, context["ti"])
 
 

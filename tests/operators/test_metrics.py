@@ -138,6 +138,12 @@ def stats(monkeypatch: pytest.MonkeyPatch) -> Stats:
     return stats
 
 
+def test_incomplete_amounts_have_a_tag(stats: Stats) -> None:
+    missing = [{"what": "totals.cost.executor", "why": "no price matches 2 of 4 pods"}]
+    metrics.emit_metrics(build_context(TaskInstance()), build_event(record=RECORD | {"missing": missing}))
+    assert [name for name, _, tags in stats.emitted if tags.get("incomplete") == "true"] == ["cost"]
+
+
 @pytest.mark.parametrize("deferrable", [True, False], ids=["deferred", "on the worker"])
 @pytest.mark.parametrize(("script", "outcome"), [(succeed, "succeeded"), (fail, "application")])
 def test_end_of_a_task_is_emitted_once(

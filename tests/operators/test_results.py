@@ -6,6 +6,8 @@ import pytest
 from airflow.sdk import Asset
 
 from airflow_provider_spark_operator.operators import tries
+from airflow_provider_spark_operator.operators.results import record_on_assets
+from airflow_provider_spark_operator.triggers.event import ApplicationEvent, EventKind
 from tests.cluster import Cluster
 from tests.operators.tasks import operator
 from tests.task import TaskInstance, build_context, defer, fire, reload
@@ -103,3 +105,14 @@ def test_lineage_is_off_by_default() -> None:
     task = operator()
     assert not task.openlineage_inject_parent_job_info
     assert not task.openlineage_inject_transport_info
+
+
+def test_asset_event_names_incomplete_figures() -> None:
+    context = build_context(TaskInstance(), outlet_events=OutletEvents())
+    record = {
+        "totals": {"requested": {"driver": {"coreHours": 0.5}}},
+        "missing": [{"what": "pods", "why": "not permitted"}],
+    }
+    record_on_assets(context, [REPORT], ApplicationEvent(EventKind.ENDED, "jobs", "pi", "u1", record=record))
+    extra = context["outlet_events"][REPORT].extra
+    assert (extra["spark_core_hours"], extra["spark_incomplete"]) == (0.5, ["spark_core_hours"])

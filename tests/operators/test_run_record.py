@@ -254,6 +254,16 @@ def test_later_try_has_the_summary_of_the_earlier_one(cluster: Cluster, supervis
     assert "missing" not in second.xcoms[XCOM_KEY]
 
 
+def test_later_try_has_the_sums_of_all_tries(cluster: Cluster, supervisor: Supervisor) -> None:
+    store, first, second = Store(), TaskInstance(), TaskInstance(try_number=2)
+    for hour, task_instance in enumerate((first, second)):
+        totals = {"requested": {"driver": {"coreHours": 0.5, "gibHours": 1, "pods": 1}}}
+        record = {"version": 1, "live": False, "begin": f"2026-01-01T0{hour}:00:00Z", "totals": totals}
+        store_final_record(build_context(task_instance, task_state_store=store), record, None)
+    assert "allTries" not in first.xcoms[XCOM_KEY]
+    assert second.xcoms[XCOM_KEY]["allTries"] == {"coreHours": 1, "gibHours": 2}
+
+
 def test_cleared_try_that_is_recorded_again_is_kept_once(supervisor: Supervisor) -> None:
     store = Store()
     for _ in range(2):

@@ -65,7 +65,9 @@ class SettingNames:
     @property
     def of_executors(self) -> Self:
         """The settings of executors in place of those of the driver, as far as both have the same names."""
-        names = {key: getattr(self, key).replace("driver", "executor") for key in ("size", "account", "limit")}
+        names = {
+            key: getattr(self, key).replace("driver", "executor") for key in ("memory", "size", "account", "limit")
+        }
         return replace(self, **names)
 
 

@@ -27,6 +27,9 @@ _LONGEST_PAUSE: Final = 300.0
 MAX_TRIES: Final = 10
 """How many earlier tries of a task are kept."""
 
+# The gaps of a record without which its amounts are too small, see `report_rows`.
+_AMOUNT_GAPS: Final = ("end", "attempts", "pods", "executors", "totals.")
+
 
 @dataclass
 class RecordingSchedule:
@@ -103,6 +106,7 @@ def summarize_try(record: KubernetesObject, try_number: int) -> JsonObject:
     """
     verdict, totals = pods.get_object(record.get("verdict")), pods.get_object(record.get("totals"))
     sentence = cut_text(pods.get_text(verdict.get("sentence")), MAX_TEXT // 2)
+    gaps = [pods.get_text(gap.get("what")) for gap in pods.list_objects(record.get("missing"))]
     judged = {key: verdict[key] for key in ("outcome", "failureKind", "reason", "outOfMemory") if key in verdict}
     return drop_unknown(
         {
@@ -112,6 +116,7 @@ def summarize_try(record: KubernetesObject, try_number: int) -> JsonObject:
             "verdict": judged | ({"sentence": sentence} if sentence else {}),
             "requested": totals.get("requested"),
             "cost": totals.get("cost"),
+            "missing": sorted({gap for gap in gaps if gap.startswith(_AMOUNT_GAPS)}),
         }
     )
 

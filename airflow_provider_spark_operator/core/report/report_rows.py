@@ -134,8 +134,11 @@ def _build_earlier_row(earlier: Mapping[str, object], application: JsonObject) -
         "requested": earlier.get("requested"),
         "cost": earlier.get("cost"),
     }
-    gap = _miss("waitingSeconds", "the summary of an earlier try does not contain it")
-    return build_row({**earlier, "application": application, "totals": totals, "missing": [gap]})
+    recorded = earlier.get("missing")
+    parts = recorded[:_MAX_GAPS] if isinstance(recorded, list) else []
+    gaps = [_miss(pods.get_text(part), "it was not recorded completely in an earlier try") for part in parts]
+    gaps.append(_miss("waitingSeconds", "the summary of an earlier try does not contain it"))
+    return build_row({**earlier, "application": application, "totals": totals, "missing": gaps})
 
 
 def _miss(what: str, why: str) -> JsonObject:

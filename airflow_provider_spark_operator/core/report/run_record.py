@@ -21,7 +21,7 @@ from .prices import PriceTable
 from .record_values import cut_text, drop_unknown, fit, format_time, limit_number, measure, round_amount
 from .recorded_cause import find_recorded_cause
 from .resources import Resources
-from .timeline import Mark, Timeline
+from .timeline import Mark, Timeline, describe_losses
 from .timeline_rows import choose_tone, number_missing
 from .totals import Totals, Usage, compute_totals
 from .waits import Wait
@@ -92,6 +92,7 @@ def build_record(
                 "end": format_time(timeline.end),
                 "verdict": _build_verdict(judged, cause),
                 "waiting": cut_text(waiting or "", 2 * MAX_TEXT),
+                "losses": cut_text(describe_losses(timeline), 2 * MAX_TEXT),
                 "attempts": attempts,
                 "waits": fit(map(_build_wait, timeline.waits), _WAITS),
                 "marks": marks,

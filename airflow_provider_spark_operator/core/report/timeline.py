@@ -1,5 +1,7 @@
 """The timeline of an application: its attempts and their states, its executors, and the events that stand out."""
 
+import re
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -8,7 +10,7 @@ from itertools import takewhile
 from typing import Final
 
 from ..dialects.dialect import dialect_of
-from ..dialects.progress import ExecutorState, Progress, StateEntry
+from ..dialects.progress import ExecutorState, Progress, SettingNames, StateEntry
 from ..kubernetes import pods
 from ..kubernetes.json_object import KubernetesObject
 from ..kubernetes.names import ROLE_DRIVER, ROLE_EXECUTOR
@@ -28,6 +30,13 @@ from .waits import Wait, list_waits
 _REDUCED: Final = frozenset(
     {ApplicationState.RUNNING_WITH_PARTIAL_CAPACITY, ApplicationState.RUNNING_WITH_BELOW_THRESHOLD_EXECUTORS}
 )
+_OUT_OF_MEMORY: Final = "out of memory"
+# Exit code 52 is that of a JVM whose heap was full. The page of the Spark view marks the lanes by the same words.
+_CAUSES: Final[Mapping[str, re.Pattern[str]]] = {
+    _OUT_OF_MEMORY: re.compile(r"\bOOMKilled\b|\bexit code 52\b"),
+    "preempted": re.compile(r"\bPreempt"),
+    "evicted": re.compile(r"\bEvict|\bDeletionByTaintManager\b"),
+}
 
 
 class MarkKind(StrEnum):
@@ -251,3 +260,41 @@ def _list_marks(
     cancelled = stop is None and summary.state in TERMINATED
     text = "Cancelled" if cancelled else (stop.state if stop else summary.state)
     yield Mark(summary.ended, MarkKind.SUCCEEDED if succeeded else MarkKind.FAILED, text)
+
+
+def describe_losses(timeline: Timeline) -> str:
+    """Return how the attempt before the latest one ended, and why executors were lost. Empty if nothing was lost.
+
+    Args:
+        timeline: The timeline of the run.
+    """
+    settings = timeline.summary.progress.settings.of_executors
+    return " ".join((*_describe_restart(timeline.attempts), *_describe_lost_executors(timeline.executors, settings)))
+
+
+def _describe_restart(attempts: Sequence[Attempt]) -> Iterator[str]:
+    if len(attempts) < 2:
+        return
+    before, latest = attempts[-2:]
+    how = "was suspended" if before.suspended else f"ended in the state {(before.stop or before.states[-1]).state}"
+    detail = f": {before.driver.detail}" if before.driver and before.driver.detail else ""
+    yield f"Attempt {latest.number} follows attempt {before.number}, which {how}{detail}."
+
+
+def _describe_lost_executors(spans: Sequence[PodSpan], settings: SettingNames) -> Iterator[str]:
+    causes = Counter(_list_causes(spans))
+    if not causes:
+        return
+    verb = "was" if causes.total() == 1 else "were"
+    numbers = ", ".join(f"{number} {cause}" for cause, number in causes.most_common())
+    yield f"{causes.total()} of {len(spans)} executors {verb} lost: {numbers}."
+    if _OUT_OF_MEMORY in causes:
+        yield f"To give each executor more memory, raise {settings.memory}."
+
+
+def _list_causes(spans: Iterable[PodSpan]) -> Iterator[str]:
+    """Yield the cause of each lost executor. One that is stopped before its loss ends with a regular exit code."""
+    for span in spans:
+        cause = next((cause for cause, words in _CAUSES.items() if words.search(span.detail)), "")
+        if cause or span.state is ExecutorState.FAILED:
+            yield cause or "for another reason"

@@ -242,7 +242,9 @@ def describe_progress(metrics: SparkMetrics) -> str:
 
 def describe_metrics(metrics: SparkMetrics) -> str:
     """Return the figures in one line, for the log of a task."""
-    return "; ".join((describe_progress(metrics), *(f"{name}: {text}" for name, text in _list_facts(metrics))))
+    facts = [f"{name}: {text}" for name, text in _list_facts(metrics)]
+    time = [] if metrics.source is Source.EVENT_LOG else [f"read at {metrics.time:%H:%M:%S} UTC"]
+    return "; ".join((describe_progress(metrics), *facts, *time))
 
 
 def _list_facts(metrics: SparkMetrics) -> Iterator[tuple[str, str]]:
@@ -251,8 +253,7 @@ def _list_facts(metrics: SparkMetrics) -> Iterator[tuple[str, str]]:
     if work.slot_millis:
         least = "at least " if work.unknown_tasks else ""
         share = _format_share(work.task_millis + work.running_millis, work.slot_millis)
-        until = "" if metrics.source is Source.EVENT_LOG else f" until {metrics.time:%H:%M:%S} UTC"
-        yield "executors busy", f"{least}{share} of the time{until}"
+        yield "executors busy", f"{least}{share} of the time"
     if work.task_millis:
         yield "garbage collection", f"{_format_share(work.gc_millis, work.task_millis)} of the time of tasks"
     yield "shuffle", f"{format_bytes(work.shuffle_read)} read, {format_bytes(work.shuffle_written)} written"

@@ -98,6 +98,13 @@ def test_earlier_tries_are_added_with_their_verdicts_and_totals() -> None:
     assert not [each for each in record.get("missing", ()) if each["what"] == "earlierTries"]
 
 
+def test_earlier_try_names_the_gaps_of_its_amounts() -> None:
+    first = summarize_try(build(*FAILED, unread={"events": "not read", "pods": "not permitted"}), 1)
+    assert "pods" in first["missing"]
+    assert "events" not in first["missing"]
+    VALIDATOR.validate(add_tries(build(*RUNNING), [first], 2))
+
+
 @pytest.mark.parametrize(
     ("tries", "number", "problem", "why"),
     [

@@ -49,7 +49,7 @@ def test_record_has_the_figures() -> None:
     built = build_metrics(METRICS)
     facts = {each["name"]: each["text"] for each in built.pop("facts")}
     assert facts["progress"] == "stages 11/12, tasks 40/50 (1 failed)"
-    assert facts["executors busy"] == "25 % of the time until 16:03:30 UTC"
+    assert facts["executors busy"] == "25 % of the time"
     assert built == {
         "source": "ui",
         "time": "2026-11-27T16:03:30Z",
@@ -79,12 +79,12 @@ def test_record_has_the_figures() -> None:
 @pytest.mark.parametrize(
     ("source", "work", "text", "idle"),
     [
-        (Source.UI, Work(1000, 8000, running_millis=3000), "50 % of the time until 16:03:30 UTC", 0.5),
-        (Source.UI, Work(1000, 8000, unknown_tasks=1), "at least 12 % of the time until 16:03:30 UTC", None),
+        (Source.UI, Work(1000, 8000, running_millis=3000), "50 % of the time", 0.5),
+        (Source.UI, Work(1000, 8000, unknown_tasks=1), "at least 12 % of the time", None),
         (Source.EVENT_LOG, Work(9000, 8000), "100 % of the time", 0),
     ],
 )
-def test_share_of_the_time_says_until_when_it_was_measured(
+def test_log_shows_when_the_figures_of_the_spark_ui_were_read(
     source: Source, work: Work, text: str, idle: float | None
 ) -> None:
     metrics = replace(METRICS, source=source, work=work)
@@ -93,6 +93,7 @@ def test_share_of_the_time_says_until_when_it_was_measured(
     assert {"name": "executors busy", "text": text} in built["facts"]
     assert built.get("idleShare") == idle
     assert f"; executors busy: {text}; " in describe_metrics(metrics)
+    assert describe_metrics(metrics).endswith("; read at 16:03:30 UTC") is (source is Source.UI)
 
 
 @pytest.mark.parametrize(
@@ -142,18 +143,20 @@ def test_largest_figures_fit_with_100_executors() -> None:
 def test_log_shows_the_progress_and_the_figures() -> None:
     assert describe_progress(METRICS) == "stages 11/12, tasks 40/50 (1 failed)"
     assert describe_metrics(METRICS) == (
-        "stages 11/12, tasks 40/50 (1 failed); executors busy: 25 % of the time until 16:03:30 UTC; garbage "
+        "stages 11/12, tasks 40/50 (1 failed); executors busy: 25 % of the time; garbage "
         "collection: 2 % of the time of tasks; shuffle: 3.0 GiB read, 1.0 MiB written; spilled to disks: 512 B; most "
         "skewed stage: 0 (collect at job.py:8), longest task 6.3 s, median 0.3 s; largest heap of the driver: "
         "1.0 MiB of 512.0 MiB; largest heap of an executor: 256.0 MiB of 1.0 GiB; largest memory of an executor: "
-        "512.0 MiB"
+        "512.0 MiB; read at 16:03:30 UTC"
     )
 
 
 def test_log_without_work_shows_the_data_alone() -> None:
     empty = SparkMetrics(Source.UI, TIME, peaks={"driver": Peak(off_heap=1)})
 
-    assert describe_metrics(empty) == "stages 0/0, tasks 0/0; shuffle: 0 B read, 0 B written; spilled to disks: 0 B"
+    assert describe_metrics(empty) == (
+        "stages 0/0, tasks 0/0; shuffle: 0 B read, 0 B written; spilled to disks: 0 B; read at 16:03:30 UTC"
+    )
 
 
 @pytest.mark.parametrize(("size", "text"), [(0, "0 B"), (1023, "1023 B"), (1536, "1.5 KiB"), (2**70, "1048576.0 PiB")])
@@ -164,7 +167,13 @@ def test_bytes_have_a_unit(size: int, text: str) -> None:
 def test_heap_without_a_known_size_is_shown_alone() -> None:
     line = describe_metrics(SparkMetrics(Source.UI, TIME, peaks={"executor": Peak(2**20)}))
 
-    assert line.endswith("; largest heap of an executor: 1.0 MiB")
+    assert "; largest heap of an executor: 1.0 MiB; " in line
+
+
+def test_executors_lost_to_memory_are_shown_if_there_are_any() -> None:
+    assert "out of memory" not in describe_metrics(METRICS)
+    line = describe_metrics(replace(METRICS, work=Work(memory_losses=2)))
+    assert "; executors lost, probably out of memory: 2; " in line
 
 
 def test_lines_become_rare() -> None:
