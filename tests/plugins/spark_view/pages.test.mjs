@@ -85,6 +85,51 @@ test("a failed request for the state of a task without a record is repeated", as
   assert.match(page.textContent, /The task is in the state running\./);
 });
 
+test("the losses of a run are at the top, and the legend names the signs", async () => {
+  const page = await openTask({ record: LIVE, state: "running" });
+  assert.match(page.textContent, /Attempt 2 follows attempt 1.*3 of 24 executors were lost: 1 out of memory.*Totals/s);
+  const [legend] = page.descendants.filter((one) => one.attributes.class === "legend");
+  assert.deepEqual(legend.children.map((one) => one.textContent).slice(-3), ["failure", "restart", "lost"]);
+});
+
+for (const [what, driver, executor, cost] of [
+  ["executors", "0.100", "≥ 0.200", "≥ 0.500"], ["totals.cost.driver", "0.100", "0.200", "≥ 0.500"],
+  ["totals.requested.driver", "≥ 0.100", "0.200", "≥ 0.500"], ["pods", "≥ 0.100", "≥ 0.200", "≥ 0.500"],
+  ["spark", "0.100", "0.200", "0.500"],
+]) {
+  test(`the amounts that a gap affects are lower limits: ${what}`, async () => {
+    const requested = { driver: { coreHours: 0.1 }, executor: { coreHours: 0.2, gibHours: 0.3, waitingShare: 0.25 } };
+    const totals = { ...ENDED.totals, requested, cost: { amount: 0.5, currency: "EUR" } };
+    const allTries = { coreHours: 1, gibHours: 2, cost: { amount: 3, currency: "EUR" }, incomplete: true };
+    const record = { ...ENDED, totals, allTries, missing: [{ what, why: "" }] };
+    const page = await openTask({ record, state: "success" });
+    const values = page.all("dd").map((one) => one.textContent);
+    const amounts = Object.fromEntries(page.all("dt").map((one, at) => [one.textContent, values[at]]));
+    assert.equal(amounts["Requested by drivers"], `${driver} core-hours`);
+    const executors = new RegExp(`^${executor} core-hours; .*0.300 GiB-hours, 25 % before the containers started`);
+    assert.match(amounts["Requested by executors"], executors);
+    assert.equal(amounts.Cost, `${cost} EUR`);
+    assert.equal(amounts["All tries"], "≥ 1.00 core-hours; ≥ 2.00 GiB-hours; ≥ 3.00 EUR");
+  });
+}
+
+test("figures of the Spark UI have their time in the zone of the page", async () => {
+  const spark = { source: "ui", time: "2026-11-27T10:30:00Z", facts: [{ name: "shuffle", text: "0 B" }] };
+  const page = await openTask({ record: { ...LIVE, spark }, state: "running" });
+  assert.match(page.textContent, /What Spark did as of 2026-11-27 10:30:00shuffle: 0 B/);
+});
+
+test("a record of another program is not drawn without limits", async () => {
+  const executors = Array.from({ length: 1000 }, () => ({ start: LIVE.begin }));
+  const marks = [{ time: LIVE.begin, kind: "Failed", text: "x".repeat(9000) }];
+  const page = await openTask({ record: { ...LIVE, executors, marks, otherExecutors: {} }, state: "running" });
+  assert.ok(page.all("summary").length < 300);
+  assert.ok(page.all("li").every((one) => one.textContent.length < 6000));
+  browser.stop();
+  const large = await openTask({ record: { ...LIVE, marks: [{ text: "x".repeat(200_000) }] }, state: "running" });
+  assert.match(large.textContent, /is not the record of a run/);
+});
+
 test("a malformed record has a sentence, and the page asks again", async () => {
   const airflow = { record: { ...LIVE, totals: { requested: { driver: null } } }, state: "running" };
   const page = await openTask(airflow);
@@ -136,10 +181,10 @@ for (const [name, totals] of Object.entries({
   });
 }
 
-test("small amounts have two significant digits", async () => {
+test("amounts have three significant digits", async () => {
   const totals = { ...ENDED.totals, requested: { driver: { coreHours: 0.00234 } }, cost: { amount: 1.239, currency: "EUR" } };
   const page = await openTable({ entries: [enter(1)], records: { r1: { ...ENDED, totals } } });
-  assert.deepEqual(readTable(page)[0].slice(-2), ["0.0023", "1.24 EUR"]);
+  assert.deepEqual(readTable(page)[0].slice(-2), ["0.00234", "1.24 EUR"]);
 });
 
 test("a failed run is marked", async () => {
@@ -152,7 +197,26 @@ test("amounts of a record that lacks pods are lower limits", async () => {
   const totals = { ...ENDED.totals, requested: { driver: { coreHours: 0.5 } }, cost: { amount: 2, currency: "EUR" } };
   const missing = [{ what: "executors", why: "forbidden" }];
   const page = await openTable({ entries: [enter(1)], records: { r1: { ...ENDED, totals, missing } } });
-  assert.deepEqual(readTable(page)[0].slice(-2), ["≥ 0.50", "≥ 2.00 EUR"]);
+  assert.deepEqual(readTable(page)[0].slice(-2), ["≥ 0.500", "≥ 2.00 EUR"]);
+});
+
+test("amounts of the table are those of all tries", async () => {
+  const allTries = { coreHours: 3.5, cost: { amount: 7, currency: "EUR" } };
+  const unknown = { coreHours: 4, incomplete: true }; // the tries have several currencies
+  const records = { r1: { ...ENDED, allTries }, r2: { ...ENDED, allTries: unknown } };
+  const page = await openTable({ entries: [enter(1), enter(2)], records });
+  assert.deepEqual(readTable(page).map((cells) => cells.slice(-2)), [["3.50", "7.00 EUR"], ["≥ 4.00", ""]]);
+});
+
+test("a run that waits now has waited until now", async () => {
+  const states = [{ state: "Submitted", phase: "waiting", begin: LIVE.begin }];
+  const totals = { ...LIVE.totals, waitingSeconds: 3600 };
+  const records = { r1: { ...LIVE, attempts: [{ number: 1, states }], totals } };
+  const page = await openTable({ entries: [enter(1)], records, active: [INSTANCE] });
+  assert.equal(readTable(page)[0][6], "2h");
+  browser.stop();
+  const run = await openTask({ record: records.r1, state: "deferred" });
+  assert.match(run.textContent, /2h, 2h of it waiting, 100 %/);
 });
 
 test("at most six records are read at once", async () => {
@@ -212,7 +276,7 @@ test("a live row lasts until now, and a row of a killed task does not", async ()
   const page = await openTable({ entries: [enter(2), enter(1)], records, active: [{ ...INSTANCE, dag_run_id: "r2" }] });
   const [live, killed] = readTable(page);
   assert.equal(live[3], LIVE.state);
-  assert.deepEqual(live.slice(5, 7), ["2h", "2026-11-27 11:00:00"]);
+  assert.deepEqual([live[5], live[7]], ["2h", "2026-11-27 11:00:00"]);
   assert.equal(killed[3], "Unknown");
   await browser.advance(60);
   assert.equal(readTable(page)[0][5], "2h1m");

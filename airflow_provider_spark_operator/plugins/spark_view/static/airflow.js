@@ -1,8 +1,7 @@
 // Airflow's public REST API, read with the session of the user.
 
 const [TIMEOUT, KEY, MOST] = [30_000, "spark_run", 100];
-// A task in another state does not follow its application.
-export const ACTIVE = ["running", "deferred", "scheduled", "queued", "restarting"];
+export const ACTIVE = ["running", "deferred", "scheduled", "queued", "restarting"]; // others follow no application
 const SENTENCES = {
   0: "Airflow does not answer. This page tries again.",
   401: "Your session has ended. Sign in to Airflow again, then reload this page.",
@@ -21,7 +20,6 @@ export class Problem extends Error {
 
 /** Return a handler of failed requests that ignores these statuses. */
 export const ignore = (...statuses) => (error) => { if (!statuses.includes(error.status)) throw error; };
-
 /** Return the ids in a query string. A placeholder such as {MAP_INDEX}, which Airflow did not replace, is missing. */
 export function parseAddress(query) {
   const values = new URLSearchParams(query.replaceAll("+", "%2B")); // Airflow 3.1 does not encode the + of a run id
@@ -35,11 +33,9 @@ export function parseAddress(query) {
 /** Return the query string with which this page shows a task instance. */
 export const formatAddress = ({ dag, run, task, index }) =>
   `?dag_id=${encode(dag)}&run_id=${encode(run)}&task_id=${encode(task)}&map_index=${index}`;
-
 /** Return the path of the page of a task instance in Airflow. */
 export const formatTaskPage = ({ dag, run, task, index }) =>
   `dags/${encode(dag)}/runs/${encode(run)}/tasks/${encode(task)}${index < 0 ? "" : `/mapped/${index}`}`;
-
 const readIds = (one) =>
   ({ dag: one.dag_id, run: one.run_id ?? one.dag_run_id, task: one.task_id, index: one.map_index });
 const formatTasks = ({ dag, run = "~" }) => `dags/${encode(dag)}/dagRuns/${encode(run)}/taskInstances`;
@@ -72,7 +68,6 @@ export async function readRecord(one) {
 /** Return the state of a task instance: null if Airflow has not scheduled it, undefined if the user may not see it. */
 export const readState = async (one) =>
   (await read(`${formatTask(one)}${one.index < 0 ? "" : `/${one.index}`}`).catch(ignore(403, 404)))?.state;
-
 /** Return a function that says whether a task instance still follows its application, or may do so. */
 export async function findActive(scope) {
   const found = await read(formatTasks(scope), { state: ACTIVE, limit: MOST }).catch(() => undefined);

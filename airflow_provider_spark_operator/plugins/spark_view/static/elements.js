@@ -1,6 +1,6 @@
 // Elements of the page. Recorded text is untrusted: it becomes text nodes and nothing else.
 
-const SVG = "http://www.w3.org/2000/svg";
+const [SVG, LONGEST] = ["http://www.w3.org/2000/svg", 5000];
 
 /** Return an element with attributes, listeners and children: elements and texts; missing ones are left out. */
 export const make = (tag, attributes, ...children) => fill(document.createElement(tag), attributes, children);
@@ -11,7 +11,8 @@ function fill(element, attributes = {}, children = []) {
     if (typeof value === "function") element.addEventListener(name, value);
     else if (value !== undefined) element.setAttribute(name, String(value));
   }
-  element.append(...children.flat(Infinity).filter((one) => one || one === 0)); // append makes text of other values
+  const shown = children.flat(Infinity).filter((one) => one || one === 0); // append makes text of other values
+  element.append(...shown.map((one) => (typeof one === "string" ? one.slice(0, LONGEST) : one)));
   return element;
 }
 
@@ -34,35 +35,29 @@ export function show(children, element = document.getElementById("page")) {
 
 /** Return a sentence that screen readers read out. */
 export const say = (text) => make("p", { class: "note", role: "status" }, text);
-
 /** Return a link that opens in the page around this one; with the target "_blank", in another tab. */
 export function link(text, address, { target = "_self", ...attributes } = {}) {
   const click = (event) => { // the sandbox of Airflow's frame does not permit this page to open pages
     if (window.parent === window) return;
     event.preventDefault();
-    const outer = window.parent.document.createElement("a");
-    [outer.href, outer.rel] = [event.currentTarget.href, event.currentTarget.rel];
-    outer.target = event.ctrlKey || event.metaKey ? "_blank" : target;
-    outer.click();
+    const [{ href, rel }, tab] = [event.currentTarget, event.ctrlKey || event.metaKey ? "_blank" : target];
+    Object.assign(window.parent.document.createElement("a"), { href, rel, target: tab }).click();
   };
   return make("a", { href: address, target, rel: "noopener noreferrer", click, ...attributes }, text);
 }
 
 /** Return the address of a page of Airflow, which can be served below a path. */
 export const inAirflow = (path) => new URL(`../${path}`, document.baseURI).href;
-
 /** Return the time zone that the user chose in Airflow. */
 export function findZone() {
-  const stored = (localStorage.getItem("timezone") ?? "").replaceAll('"', "");
-  try {
-    return new Intl.DateTimeFormat("sv", { timeZone: stored }).resolvedOptions().timeZone;
-  } catch { // not chosen, or "local"
-    return stored === "local" ? new Intl.DateTimeFormat().resolvedOptions().timeZone : "UTC";
-  }
+  const stored = localStorage.getItem("timezone")?.replaceAll('"', "") || "UTC";
+  const find = (timeZone) => new Intl.DateTimeFormat("sv", { timeZone }).resolvedOptions().timeZone;
+  try { return find(stored === "local" ? undefined : stored); } catch { return "UTC"; }
 }
 
-/** Return a time in this zone. */
-export const formatAmount = (value) => (value > 0 && value < 0.01 ? value.toPrecision(2) : value.toFixed(2));
+/** Return an amount with at least three significant digits. */
+export const formatAmount = (value) => (value >= 1 || value === 0 ? value.toFixed(2) : value.toPrecision(3));
+/** Return a time in the zone of the user. */
 export const formatTime = (milliseconds) =>
   new Intl.DateTimeFormat("sv", { timeZone: findZone(), dateStyle: "short", timeStyle: "medium" }).format(milliseconds);
 

@@ -2,11 +2,13 @@
 
 import { ACTIVE, formatTaskPage, ignore, Problem, readLinks, readRecord, readState } from "./airflow.js";
 import { draw, findZone, formatAmount, formatTime, inAirflow, link, make, say, show } from "./elements.js";
-import { endRecord, findProblem, formatDuration, formatShort, layOut, list, nameOutcome, readTime } from "./layout.js";
+import { endRecord, findProblem, formatDuration, formatShort, layOut, list, markLimit, measureWaiting, nameOutcome,
+  readTime } from "./layout.js";
 
 const [LIVE, LATER, ENDED] = [5_000, 15_000, ["success", "failed", "skipped", "upstream_failed", "removed"]];
 const NOTHING = "This task recorded no run. Either it is not a task for a Spark application, it ended before it " +
   "submitted one, do_xcom_push=False is set, or it ran with an older version of the provider.";
+const NOT_MEASURED = "Not measured. Tasks with spark_metrics=True measure runs of ten seconds or more.";
 const WAITED = { queue: "admission to the queue", quota: "quota", node: "a node", image: "the image" };
 
 /** Show a task instance, and refresh the page until the run ends. A failed request leaves the content. */
@@ -49,24 +51,25 @@ function explainMissing(state) {
 
 function build(record, links, one) {
   const layout = layOut(record, { ticks: Math.min(10, Math.floor(window.innerWidth / 140)), now: Date.now() });
-  const time = record.live ? ` as of ${formatTime(readTime(record.end))}` : "";
+  const { live, end, spark } = record;
+  const name = (title, time, is) => (is && readTime(time) ? `${title} as of ${formatTime(readTime(time))}` : title);
   return [
     ...buildHead(record, layout), buildVerdict(record), buildLinks(links, one),
-    section(`Totals${time}`, buildTotals(record)), section("Advice", listTexts(record.advice, formatText)),
+    section(name("Totals", end, live), buildTotals(record)), section("Advice", listTexts(record.advice)),
     buildLanes(layout), section("Events", buildMarks(layout)), section("Waits", buildWaits(record, layout)),
-    section("What Spark did", listTexts(record.spark?.facts, ({ name, text }) => make("li", {}, `${name}: ${text}`)) ||
-      make("p", {}, "Not measured. Tasks with spark_metrics=True measure it.")),
-    section("Reported by the job", listTexts(listReport(record.report ?? {}), formatText)),
-    section("Earlier tries", listTexts(record.earlierTries, ({ tryNumber, begin, end, verdict = {} }) =>
-      make("li", {}, `Try ${tryNumber}: ${verdict.sentence ?? verdict.outcome ?? "unknown"} `,
-        make("span", { class: "note" }, [begin, end].map(readTime).filter(Boolean).map(formatTime).join(" to "))))),
-    section("Not recorded", listTexts(record.missing, ({ what, why }) => make("li", {}, `${what}: ${why}`))),
+    section(name("What Spark did", spark?.time, spark?.source === "ui"),
+      listTexts(spark?.facts, (one) => `${one.name}: ${one.text}`) || make("p", {}, NOT_MEASURED)),
+    section("Reported by the job", listTexts(listReport(record.report ?? {}))),
+    section("Earlier tries", listTexts(record.earlierTries, ({ tryNumber, begin, end, verdict = {} }) => [
+      `Try ${tryNumber}: ${verdict.sentence ?? verdict.outcome ?? "unknown"} `,
+      make("span", { class: "note" }, [begin, end].map(readTime).filter(Boolean).map(formatTime).join(" to "))])),
+    section("Not recorded", listTexts(record.missing, ({ what, why }) => `${what}: ${why}`)),
   ];
 }
 
 const section = (title, content) => content && make("section", {}, make("h2", {}, title), content);
-const listTexts = (value, format) => list(value).length > 0 && make("ul", {}, list(value).map(format));
-const formatText = ({ text }) => make("li", {}, `${text}`);
+const listTexts = (value, format = ({ text }) => `${text}`) =>
+  list(value).length > 0 && make("ul", {}, list(value).map((one) => make("li", {}, format(one))));
 const listReport = ({ checks, metadata, progress, queries }) => [
   ...Object.entries(checks ?? {}).map(([name, check]) => (
     `check ${name} ${check?.passed ? "passed" : "failed"}${check?.detail ? `: ${check.detail}` : ""}`)),
@@ -75,87 +78,85 @@ const listReport = ({ checks, metadata, progress, queries }) => [
 ].map((text) => ({ text }));
 
 function buildHead(record, { begin, end }) {
-  const { application, verdict, live } = record;
-  const outcome = nameOutcome(record);
-  const times = `${formatTime(begin)} to ${live ? "now" : formatTime(end)} (${findZone()})`;
-  const facts = [application.namespace && `namespace ${application.namespace}`,
-    application.task?.tryNumber && `try ${application.task.tryNumber}`, times, formatDuration(end - begin)];
-  return [make("h1", {}, application.name ?? "application"),
+  const { application: { name, namespace, task }, verdict: { failureKind }, live } = record;
+  const [outcome, waited] = [nameOutcome(record), measureWaiting(record, end)];
+  const facts = [namespace && `namespace ${namespace}`, task?.tryNumber && `try ${task.tryNumber}`,
+    `${formatTime(begin)} to ${live ? "now" : formatTime(end)} (${findZone()})`, formatDuration(end - begin),
+    waited > 0 && `${formatShort(waited)} of it waiting${formatShare(waited / (end - begin))}`];
+  return [make("h1", {}, name ?? "application"),
     make("p", { role: "status" }, make("strong", { class: `badge ${live ? "live" : outcome.toLowerCase()}` }, outcome),
-      verdict.failureKind && ` ${verdict.failureKind} failure`),
+      failureKind && ` ${failureKind} failure`),
     make("p", { class: "note" }, facts.filter(Boolean).join(", "))];
 }
 
-const buildVerdict = ({ live, verdict, waiting }) => make("div", { class: "verdict" },
-  make("p", {}, live ? waiting?.replace?.(/^it /, "The application ") : verdict.sentence), verdict.cause &&
+const buildVerdict = ({ live, verdict, waiting, losses }) => make("div", { class: "verdict" },
+  make("p", {}, live ? waiting?.replace?.(/^it /, "The application ") : verdict.sentence),
+  losses && make("p", {}, losses), verdict.cause &&
   make("pre", { tabindex: 0, role: "region", "aria-label": "Cause in the log of the driver" }, verdict.cause));
-
-function buildLinks(links, one) {
-  const pages = links.map(([name, url], index) => link(name, url, { target: "_blank", id: `link-${index}` }));
-  return make("nav", { "aria-label": "Pages of this run" }, pages,
-    link("Task and its log", inAirflow(formatTaskPage(one)), { id: "link-task" }));
-}
+const buildLinks = (links, one) => make("nav", { "aria-label": "Pages of this run" },
+  links.map(([name, url], index) => link(name, url, { target: "_blank", id: `link-${index}` })),
+  link("Task and its log", inAirflow(formatTaskPage(one)), { id: "link-task" }));
 
 function buildLanes(layout) {
   const buildList = (rows, id) => make("ol", {}, rows.map((row, index) => buildLane(row, layout, `${id}-${index}`)));
   const lanes = layout.groups.map(({ title, rows, more = [] }, group) => make("section", { class: "lanes" },
     make("h3", {}, title), buildList(rows, `lane-${group}`), more.length > 0 && make("details", { id: "more" },
       make("summary", {}, `${more.length} more executors`), buildList(more, "more"))));
-  const legend = layout.tones.map((tone) => make("span", {},
-    draw("svg", {}, draw("rect", { class: tone, width: "100%", height: "100%" })), tone));
+  const explain = (sign, text) => make("span", {}, draw("svg", {}, sign), text);
+  const legend = [
+    layout.tones.map((tone) => explain(draw("rect", { class: tone, width: "100%", height: "100%" }), tone)),
+    [...new Set(layout.marks.map(({ tone }) => tone))].map((tone) => explain(drawLine(50, `mark ${tone}`), tone)),
+    layout.groups.some(({ rows }) => rows.some(({ tag }) => tag)) && explain(drawSign(50), "lost")];
   return section("Timeline", make("div", {}, make("p", { class: "legend", "aria-hidden": "true" }, legend), lanes,
     buildCurve(layout), buildAxis(layout)));
 }
 
+const drawLine = (x, name) => draw("line", { x1: `${x}%`, x2: `${x}%`, y1: 0, y2: "100%", class: name });
+const drawSign = (x) => draw("svg", { x: `${x}%`, y: "50%", class: "sign" }, draw("path", { d: "M-6 0L0-6 6 0 0 6Z" }));
 function buildLane({ label, begin, end, x, width, tone, lasted, detail, tag, message }, { ticks, marks }, id) {
-  const line = (at, name) => draw("line", { x1: `${at}%`, x2: `${at}%`, y1: 0, y2: "100%", class: name });
-  const lines = [ticks.map((tick) => line(tick.x, "grid")), marks.map((mark) => line(mark.x, `mark ${mark.tone}`))];
+  const lines = [ticks.map((one) => drawLine(one.x, "grid")), marks.map((one) => drawLine(one.x, `mark ${one.tone}`))];
   const bar = draw("rect", { class: tone, x: `${x}%`, width: `${width}%`, y: "15%", height: "70%" });
-  const sign = tag && draw("svg", { x: `${Math.min(x + width, 99)}%`, y: "50%", class: "sign" },
-    draw("path", { d: "M-6 0L0-6 6 0 0 6Z" }));
   return make("li", {},
     make("details", { id, class: "label" },
       make("summary", { title: label }, label.length > 28 ? `…${label.slice(-27)}` : label),
       `${formatTime(begin)} to ${formatTime(end)}`, message && `, ${message}`),
-    draw("svg", { class: "lane", "aria-hidden": "true" }, lines, bar, sign),
+    draw("svg", { class: "lane", "aria-hidden": "true" }, lines, bar, tag && drawSign(Math.min(x + width, 99))),
     make("span", { class: "text" }, tag && make("strong", { class: "tag" }, tag), ` ${lasted} ${detail}`));
 }
 
-function buildCurve({ curve }) {
-  if (!curve) return undefined;
-  const steps = curve.steps.map(([x, share]) => `H${x}V${(30 * (1 - share)).toFixed(1)}`).join("");
-  const picture = { class: "lane tall", viewBox: "0 0 100 30", preserveAspectRatio: "none", "aria-hidden": "true" };
-  return make("div", { class: "row" }, make("span", { class: "label" }, `executors, at most ${curve.most}`),
-    draw("svg", picture, draw("path", { d: `M${curve.steps[0][0]} 30${steps}H${curve.last}V30Z`, class: "curve" })));
-}
+const buildRow = (label, picture, text) => make("div", { class: "row" },
+  make("span", { class: "label" }, label), picture, make("span", { class: "text" }, text));
+const drawStep = ([x, share]) => `H${x}V${(30 * (1 - share)).toFixed(1)}`;
+const buildCurve = ({ curve }) => curve && buildRow("executors over time",
+  draw("svg", { class: "lane tall", viewBox: "0 0 100 30", preserveAspectRatio: "none", "aria-hidden": "true" },
+    draw("path", { class: "curve",
+      d: `M${curve.steps[0][0]} 30${curve.steps.map(drawStep).join("")}H${curve.last}V30Z` })), `0 to ${curve.most}`);
+const buildAxis = ({ ticks }) => buildRow("", draw("svg", { class: "lane", "aria-hidden": "true" },
+  ticks.map(({ x, text }) => draw("text",
+    { x: `${x}%`, y: 14, "text-anchor": x < 5 ? "start" : x > 95 ? "end" : "middle" }, text))));
 
-function buildAxis({ ticks }) {
-  const texts = ticks.map(({ x, text }) => draw("text", { x: `${x}%`, y: 14,
-    "text-anchor": x < 5 ? "start" : x > 95 ? "end" : "middle" }, text));
-  return make("div", { class: "row" }, make("span", { class: "label" }),
-    draw("svg", { class: "lane", "aria-hidden": "true" }, texts));
-}
-
-const buildMarks = ({ marks }) => listTexts(marks, ({ time, kind, text, tone }) => make("li", {},
+const buildMarks = ({ marks }) => listTexts(marks, ({ time, kind, text, tone }) => [
   make("strong", { class: `word ${tone}` }, kind.replace(/(?<=[a-z])[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)),
-  ` ${text === kind ? "" : text} `, make("span", { class: "note" }, formatTime(time))));
-
+  ` ${text === kind ? "" : text} `, make("span", { class: "note" }, formatTime(time))]);
 const buildWaits = ({ waits, live }, { end: now }) => listTexts(waits, ({ kind, role, begin, end, pods, text }) => {
   const [from, to, still] = [readTime(begin), readTime(end) ?? (live ? now : undefined), live && !end ? " so far" : ""];
   const lasted = to === undefined ? "for an unknown time" : `for ${formatDuration(to - from)}${still}`;
-  return make("li", {}, `${pods > 1 ? `${pods} ${role}s` : `The ${role}`} waited ${lasted} for `,
-    `${WAITED[kind] ?? kind}. `, make("span", { class: "note" }, text));
+  return [`${pods > 1 ? `${pods} ${role}s` : `The ${role}`} waited ${lasted} for ${WAITED[kind] ?? kind}. `,
+    make("span", { class: "note" }, text)];
 });
 
-const formatShare = (share, when) => (share > 0 ? `, ${Number((share * 100).toFixed(1))} % ${when}` : "");
-function buildTotals({ totals: { waitingSeconds, waitingShare, executors, executorsAtOnce, requested, cost } }) {
+const formatShare = (share, when = "") => (share > 0 ? `, ${Number((share * 100).toFixed(1))} %${when}` : "");
+function buildTotals(record) {
+  const { totals: { executors, requested, cost }, allTries: tries } = record;
+  const format = (part, ...amounts) => amounts.filter(([amount]) => amount >= 0).map(([amount, unit]) =>
+    `${markLimit(record, part)}${formatAmount(amount)} ${unit}`).join("; ");
   return make("dl", {}, [
-    ["Waiting", waitingSeconds >= 0 && formatShort(waitingSeconds * 1000) + formatShare(waitingShare, "of the run")],
     ["Executors", Object.entries(executors ?? {}).map(([state, number]) => `${number} ${state}`).join(", ")],
-    ["Executors at once", executorsAtOnce],
     ...Object.entries(requested ?? {}).map(([role, { coreHours, gibHours, waitingShare }]) => [`Requested by ${role}s`,
-      `${formatAmount(coreHours)} core-hours${formatShare(waitingShare, "before the containers started")}; ` +
-        `${formatAmount(gibHours)} GiB-hours`]),
-    ["Cost", cost && `${formatAmount(cost.amount)} ${cost.currency ?? ""}`],
-  ].filter(([, value]) => value || value === 0).map(([name, value]) => [make("dt", {}, name), make("dd", {}, value)]));
+      format(role, [coreHours, "core-hours"], [gibHours, "GiB-hours"]) +
+        formatShare(waitingShare, " before the containers started")]),
+    ["Cost", cost && format("cost", [cost.amount, cost.currency])],
+    ["All tries", tries && format("tries", [tries.coreHours, "core-hours"], [tries.gibHours, "GiB-hours"],
+      [tries.cost?.amount, tries.cost?.currency])],
+  ].filter(([, value]) => value).map(([name, value]) => [make("dt", {}, name), make("dd", {}, value)]));
 }

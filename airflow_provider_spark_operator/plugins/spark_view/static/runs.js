@@ -2,29 +2,29 @@
 
 import { findActive, formatAddress, formatTaskPage, listRuns, readRecord } from "./airflow.js";
 import { formatAmount, formatTime, inAirflow, link, make, say, show } from "./elements.js";
-import { endRecord, findProblem, formatDuration, list, nameOutcome, readTime } from "./layout.js";
+import { endRecord, findProblem, formatDuration, markLimit, measureWaiting, nameOutcome, readEnd, readTime,
+} from "./layout.js";
 
 const [PAGE, AT_ONCE, LATER, NONE] = [50, 6, 15_000, "No task recorded a run."];
-const sumHours = ({ requested }) => requested && Object.values(requested).reduce((sum, one) => sum + one.coreHours, 0);
-const atLeast = (value, { record: { missing } }) => (list(missing).some(({ what }) =>
-  /^(end|attempts|pods|executors|totals)/.test(what)) ? "≥ " : "") + formatAmount(value);
-const duration = (seconds) => formatDuration(seconds * 1000);
+const sumHours = ({ totals: { requested }, allTries }) => allTries?.coreHours ??
+  (requested && Object.values(requested).reduce((sum, one) => sum + one.coreHours, 0));
+const findCost = ({ totals, allTries }) => (allTries ? allTries.cost : totals.cost);
+const atLeast = (value, { record }) => markLimit(record, "tries") + formatAmount(value);
 
-// The title of each column, its value for sorting, and how to show the value.
+// The title of each column, its value for sorting, and how to show the value if it is a number.
 const COLUMNS = [
   ["Task", ({ one }) => one.task + (one.index < 0 ? "" : ` [${one.index}]`)],
   ["Run", ({ one }) => one.run],
   ["Application", ({ record }) => record?.application.name],
   ["Outcome", ({ record, text }) => (record ? nameOutcome(record) : text)],
   ["Begin", ({ record }) => readTime(record?.begin), (time) => formatTime(time)],
-  ["Duration", ({ record }) => record && (record.live ? (Date.now() - readTime(record.begin)) / 1000 :
-    record.totals.seconds), duration],
+  ["Duration", ({ record }) => record && readEnd(record, Date.now()) - readTime(record.begin), formatDuration],
+  ["Waiting", ({ record }) => record && measureWaiting(record, Date.now()), formatDuration],
   ["Totals as of", ({ record }) => readTime(record?.end), (time) => formatTime(time)],
-  ["Waiting", ({ record }) => record?.totals.waitingSeconds, duration],
-  ["Executors", ({ record }) => record?.totals.executorsAtOnce],
-  ["Core-hours", ({ record }) => record && sumHours(record.totals), atLeast],
-  ["Cost", ({ record }) => record?.totals.cost?.amount,
-    (value, row) => `${atLeast(value, row)} ${row.record.totals.cost.currency}`],
+  ["Executors", ({ record }) => record?.totals.executorsAtOnce, String],
+  ["Core-hours", ({ record }) => record && sumHours(record), atLeast],
+  ["Cost", ({ record }) => record && findCost(record)?.amount,
+    (value, row) => `${atLeast(value, row)} ${findCost(row.record).currency}`],
 ];
 
 /** Show the runs of a DAG run or a DAG: the newest first, and more while the user scrolls. */
@@ -33,7 +33,7 @@ export async function showRuns(scope) {
   const [rows, known] = [[], new Map()];
   let [offset, total, loading, sorted, up, words, pending] = [0, Infinity, undefined, undefined, false, "", 0];
   const sort = (title) => { [up, sorted] = [sorted === title ? !up : false, title]; render(); };
-  const heads = columns.map(([title]) => make("th", { scope: "col" },
+  const heads = columns.map(([title, , format]) => make("th", { scope: "col", class: format && "number" },
     make("button", { type: "button", id: `by-${title}`, click: () => sort(title) }, title)));
   const filter = () => { words = field.value.toLowerCase(); render(); };
   const field = make("input", { type: "search", id: "filter", autocomplete: "off", input: filter });
@@ -41,7 +41,6 @@ export async function showRuns(scope) {
   const table = make("table", {}, make("thead", {}, make("tr", {}, heads)), body);
   const loadAll = async () => { while (await more() >= 0 && offset < total); };
   const all = make("button", { type: "button", id: "all", click: loadAll }, "Load all");
-
   function render() {
     if (total === Infinity) return;
     const column = columns.find(([title]) => title === sorted);
@@ -50,7 +49,7 @@ export async function showRuns(scope) {
     heads.forEach((head, index) => head.setAttribute("aria-sort",
       columns[index][0] !== sorted ? "none" : up ? "ascending" : "descending"));
     show(found.map((row) => row.element), body);
-    table.classList.toggle("free", !rows.some(({ record }) => record?.totals.cost));
+    table.classList.toggle("free", !rows.some(({ record }) => record && findCost(record)));
     const match = words ? `, ${found.length} of them match the filter` : "";
     report(rows.length ? `${rows.length} of ${Math.max(total, rows.length)} runs loaded${match}.` : NONE);
     all.hidden = offset >= total;
@@ -63,24 +62,23 @@ export async function showRuns(scope) {
       row.text = findProblem(record) && "no record";
       row.record = row.text ? undefined : record.live && !isActive(row.one) ? endRecord(record) : record;
       row.due = row.record?.live;
-    } catch (error) {
-      row.text = error.message; // a record that was read before stays
-      row.due = ![401, 403].includes(error.status);
+    } catch (error) { // a record that was read before stays
+      [row.text, row.due] = [error.message, ![401, 403].includes(error.status)];
     }
     draw(row);
     pending ||= requestAnimationFrame(() => { pending = 0; render(); });
   }
-
   function draw(row) {
     try {
-      row.cells = columns.map(([, read, format = String]) => (read(row) === undefined ? "" : format(read(row), row)));
+      row.cells = columns.map(([, read, format = String]) =>
+        (Number.isNaN(read(row) ?? NaN) ? "" : format(read(row), row)));
     } catch { // a malformed record
       return draw(Object.assign(row, { record: undefined, text: "no record" }));
     }
     row.words = row.cells.join(" ").toLowerCase();
-    const [task, ...others] = [link(row.cells[0], findPage(row.one), { id: row.id }), ...row.cells.slice(1)];
-    row.element = make("tr", { class: row.record?.verdict?.outcome }, make("th", { scope: "row" }, task),
-      others.map((text) => make("td", {}, text)));
+    row.element = make("tr", { class: row.record?.verdict?.outcome }, row.cells.map((text, index) => (
+      index ? make("td", { class: columns[index][2] && "number" }, text) :
+        make("th", { scope: "row" }, link(text, findPage(row.one), { id: row.id })))));
   }
 
   /** Read a page of runs, and the records that are new, changed or due. Return the number of new runs. */
@@ -113,7 +111,6 @@ export async function showRuns(scope) {
     for (let from = 0; !document.hidden && await attempt(from) === PAGE && from + PAGE < offset;) from += PAGE;
     setTimeout(refresh, LATER);
   }
-
   const attempt = (from) => read(from).catch((error) => report(error.message));
   // Callers share the request of one page.
   const more = () => offset < total && (loading ??= attempt(offset).finally(() => { loading = undefined; }));
@@ -126,8 +123,8 @@ export async function showRuns(scope) {
 }
 
 // Without Airflow's page around it, the user may not see the tab.
-const findPage = (one) =>
-  (window.parent === window ? formatAddress(one) : inAirflow(`${formatTaskPage(one)}/plugin/spark`));
+const findPage = (one) => (window.parent === window ? formatAddress(one) :
+  inAirflow(`${formatTaskPage(one)}/plugin/spark`));
 
 // A missing value is the smallest.
 const compare = (one, other) => (typeof one === "number" && typeof other === "number" ? one - other :
