@@ -27,6 +27,7 @@ _LONGEST_PAUSE: Final = 300.0
 MAX_TRIES: Final = 10
 """How many earlier tries of a task are kept."""
 
+_LONGEST_SENTENCE: Final = 200  # of an earlier try, in bytes
 # The gaps of a record without which its amounts are too small, see `report_rows`.
 _AMOUNT_GAPS: Final = ("end", "attempts", "pods", "executors", "totals.")
 
@@ -105,7 +106,7 @@ def summarize_try(record: KubernetesObject, try_number: int) -> JsonObject:
         try_number: The number of the try, from 1.
     """
     verdict, totals = pods.get_object(record.get("verdict")), pods.get_object(record.get("totals"))
-    sentence = cut_text(pods.get_text(verdict.get("sentence")), MAX_TEXT // 2)
+    sentence = _cut_cause(pods.get_text(verdict.get("sentence")))
     gaps = [pods.get_text(gap.get("what")) for gap in pods.list_objects(record.get("missing"))]
     judged = {key: verdict[key] for key in ("outcome", "failureKind", "reason", "outOfMemory") if key in verdict}
     return drop_unknown(
@@ -119,6 +120,15 @@ def summarize_try(record: KubernetesObject, try_number: int) -> JsonObject:
             "missing": sorted({gap for gap in gaps if gap.startswith(_AMOUNT_GAPS)}),
         }
     )
+
+
+def _cut_cause(sentence: str) -> str:
+    """Return the sentence of a verdict in 200 bytes. What to do is its last part, which stays whole if it can."""
+    cause, separator, advice = sentence.rpartition("; ")
+    room = _LONGEST_SENTENCE - measure(separator + advice) + 2
+    if measure(sentence) - 2 <= _LONGEST_SENTENCE or not separator or room < _LONGEST_SENTENCE // 4:
+        return cut_text(sentence, _LONGEST_SENTENCE)
+    return f"{cut_text(cause, room)}{separator}{cut_text(advice, _LONGEST_SENTENCE)}"
 
 
 def add_tries(

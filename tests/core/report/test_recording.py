@@ -98,6 +98,21 @@ def test_earlier_tries_are_added_with_their_verdicts_and_totals() -> None:
     assert not [each for each in record.get("missing", ()) if each["what"] == "earlierTries"]
 
 
+@pytest.mark.parametrize(
+    ("sentence", "kept"),
+    [
+        ("Failed: it broke; retry.", "Failed: it broke; retry."),
+        (f"Failed: {'x' * 300}; raise spark.driver.memory.", f"Failed: {'x' * 158}…; raise spark.driver.memory."),
+        ("x" * 300, "x" * 194 + "…"),
+        (f"Failed: it broke; {'x' * 300}", f"Failed: it broke; {'x' * 176}…"),
+    ],
+)
+def test_sentence_of_an_earlier_try_is_cut_before_what_to_do(sentence: str, kept: str) -> None:
+    verdict = summarize_try({"verdict": {"outcome": "Failed", "sentence": sentence}}, 1)["verdict"]
+    assert verdict["sentence"] == kept
+    assert len(json.dumps(kept)) - 2 <= 200
+
+
 def test_earlier_try_names_the_gaps_of_its_amounts() -> None:
     first = summarize_try(build(*FAILED, unread={"events": "not read", "pods": "not permitted"}), 1)
     assert "pods" in first["missing"]
