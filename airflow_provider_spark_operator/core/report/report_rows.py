@@ -27,15 +27,17 @@ NUMBERS: Final = (
     SPOT_COST,
 )
 """The members of a row that are summed."""
+_POD_NUMBERS: Final = tuple(name for name in NUMBERS[2:] if name != _IDLE)
 # The members that are too small, or unknown, because of a gap in the record.
 _AFFECTED: Final[Mapping[str, tuple[str, ...]]] = {
     "end": NUMBERS,
     "waitingSeconds": ("waitingSeconds",),
     "attempts": NUMBERS[1:],
-    "pods": NUMBERS[2:],
-    "executors": NUMBERS[4:],
+    "pods": _POD_NUMBERS,
+    "executors": _POD_NUMBERS[2:],
+    "spark": (_IDLE,),
     **{f"totals.requested.{role}": (*NUMBERS[at : at + 2], "cost") for role, at in _PLACES.items()},
-    f"totals.requested.{ROLE_EXECUTOR}": NUMBERS[4:],
+    f"totals.requested.{ROLE_EXECUTOR}": _POD_NUMBERS[2:],
     **{f"totals.cost.{role}": ("cost",) for role in _PLACES},
 }
 GROUPS: Final = {"dag": ("dag",), "task": ("dag", "task"), "team": ("team",)}
@@ -58,7 +60,7 @@ def build_row(record: Mapping[str, object]) -> JsonObject:
     requested, cost = pods.get_object(totals.get("requested")), pods.get_object(totals.get("cost"))
     usages = [pods.get_object(requested.get(role)) for role in _PLACES]
     amounts = [usage.get(amount) for usage in usages for amount in _AMOUNTS]
-    idle = _count_idle(pods.get_object(record.get("spark")), usages[-1])
+    idle, is_lower_limit = _count_idle(record)
     numbers = [
         totals.get("seconds"),
         totals.get("waitingSeconds"),
@@ -79,19 +81,31 @@ def build_row(record: Mapping[str, object]) -> JsonObject:
         {name: cut_text(pods.get_text(gap.get(name)), _LONGEST) for name in ("what", "why")}
         for gap in pods.list_objects(record.get("missing"))[:_MAX_GAPS]
     ]
+    incomplete = {name for gap in missing for name in _AFFECTED.get(gap["what"], ())}
     return {
         **{name: cut_text(pods.get_text(text), _LONGEST) or None for name, text in texts.items()},
         **{name: pods.get_number(number) for name, number in zip(NUMBERS, numbers, strict=True)},
         "currency": cut_text(pods.get_text(cost.get("currency")), 8) or None,
-        "incomplete": _order({name for gap in missing for name in _AFFECTED.get(gap["what"], ())}),
+        "incomplete": _order(incomplete | {_IDLE} if is_lower_limit else incomplete),
         "missing": missing,
     }
 
 
-def _count_idle(spark: Mapping[str, object], usage: Mapping[str, object]) -> float | None:
-    """Return the core-hours of the executors in which no task ran, as far as Spark was measured."""
-    share, hours = pods.get_number(spark.get("idleShare")), pods.get_number(usage.get("coreHours"))
-    return None if share is None or hours is None else round(min(share, 1) * hours, 6)
+def _count_idle(record: Mapping[str, object]) -> tuple[float | None, bool]:
+    """Return the core-hours of registered executors in which no task ran, and whether the true ones exceed them.
+
+    Only the latest attempt is measured. Older records lack the time of the executors. Then each task has one core.
+    """
+    spark, requests = pods.get_object(record.get("spark")), pods.get_object(record.get("requests"))
+    share, slots, alive = (
+        pods.get_number(spark.get(name)) for name in ("idleShare", "executorSeconds", "aliveSeconds")
+    )
+    cores = pods.get_number(pods.get_object(requests.get(ROLE_EXECUTOR)).get("cores"))
+    seconds = slots if alive is None or cores is None else alive * cores
+    if share is None or seconds is None:
+        return None, False
+    attempts = pods.list_objects(record.get("attempts"))
+    return round(min(share, 1) * seconds / 3600, 6), len(attempts) > 1 or "idleShareAtMost" in spark
 
 
 def _is_running(record: Mapping[str, object]) -> bool:
@@ -156,7 +170,7 @@ def sum_up(rows: Iterable[JsonObject]) -> JsonObject:
     """
     numbers: dict[str, float] = {}
     counts = {"runs": 0, "failed": 0}
-    currencies, incomplete = set[str](), set[str]()
+    currencies, incomplete, unmeasured = set[str](), set[str](), False
     gaps: dict[str, JsonObject] = {}
     for row in rows:
         counts["runs"] += row.get("runs", 1)
@@ -166,10 +180,13 @@ def sum_up(rows: Iterable[JsonObject]) -> JsonObject:
                 numbers[name] = numbers.get(name, 0) + row[name]
         currencies |= {row["currency"]} - {None}
         incomplete |= {*row["incomplete"]}
+        unmeasured |= row[_IDLE] is None and row.get("runs", 1) > 0
         for gap in row["missing"]:
             if gap["what"] in gaps or len(gaps) < _MAX_GAPS:
                 runs = gaps.get(gap["what"], {}).get("runs", 0) + gap.get("runs", 1)
                 gaps[gap["what"]] = {**gap, "runs": runs}
+    if unmeasured and _IDLE in numbers:
+        incomplete.add(_IDLE)
     if len(currencies) > 1:
         numbers = {name: number for name, number in numbers.items() if not name.lower().endswith("cost")}
     return {

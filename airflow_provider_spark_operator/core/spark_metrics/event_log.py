@@ -65,17 +65,21 @@ class EventLog:
         """Return the figures. None if the log does not reach the end of the application."""
         if not self._has_ended:
             return None
-        slots = sum(
-            cores // self._task_cores * max(0, (end or self._latest) - begin)
-            for cores, begin, end in self._executors.values()
-        )
+        known = [
+            (cores // self._task_cores, begin, end or self._latest) for cores, begin, end in self._executors.values()
+        ]
+        lives = [(slots, max(0, end - begin)) for slots, begin, end in known if slots]
         time = datetime.fromtimestamp(self._latest / 1000, UTC)
         return SparkMetrics(
             Source.EVENT_LOG,
             time,
             self._stages,
             self._tasks,
-            replace(self._work, slot_millis=slots),
+            replace(
+                self._work,
+                slot_millis=sum(slots * life for slots, life in lives),
+                alive_millis=sum(life for _, life in lives),
+            ),
             self._spilled,
             self._skew,
             self._peaks,

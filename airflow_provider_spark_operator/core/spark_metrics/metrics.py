@@ -57,6 +57,8 @@ class Work:
         running_millis: The time of the tasks that have not ended, so far.
         unknown_tasks: The number of tasks that have not ended and whose time is not known.
         memory_losses: The number of executors that ran out of memory, or were killed possibly because of it.
+        alive_millis: The time of the executors, from their registration on.
+        longest_millis: The time of the executor that lived longest.
     """
 
     task_millis: int = 0
@@ -67,13 +69,14 @@ class Work:
     running_millis: int = 0
     unknown_tasks: int = 0
     memory_losses: int = 0
+    alive_millis: int = 0
+    longest_millis: int = 0
 
     @property
-    def idle_share(self) -> float | None:
-        """The part of the time of the executors in which no task ran. None if it is not known exactly."""
-        if not self.slot_millis or self.unknown_tasks:
-            return None
-        return 1 - min(1, (self.task_millis + self.running_millis) / self.slot_millis)
+    def busy(self) -> tuple[int, int]:
+        """The least and the greatest possible time of all tasks. A task of unknown time ran as long as an executor."""
+        least = min(self.slot_millis, self.task_millis + self.running_millis)
+        return least, min(self.slot_millis, least + self.unknown_tasks * self.longest_millis)
 
 
 @dataclass(frozen=True)
@@ -161,6 +164,7 @@ def find_settings(properties: Mapping[str, object]) -> tuple[str, ...]:
 def build_metrics(metrics: SparkMetrics) -> JsonObject:
     """Return the member `spark` of the record of a run: JSON of at most `LONGEST` bytes."""
     work, skew = metrics.work, metrics.skew
+    idle, at_most = _compute_idle_shares(work)
     return {
         "source": str(metrics.source),
         "time": format_time(metrics.time),
@@ -168,6 +172,7 @@ def build_metrics(metrics: SparkMetrics) -> JsonObject:
         "tasks": _build_counts(metrics.tasks),
         "taskSeconds": _build_seconds(work.task_millis),
         "executorSeconds": _build_seconds(work.slot_millis),
+        "aliveSeconds": _build_seconds(work.alive_millis),
         "gcSeconds": _build_seconds(work.gc_millis),
         "shuffleReadBytes": limit_number(work.shuffle_read),
         "shuffleWriteBytes": limit_number(work.shuffle_written),
@@ -187,7 +192,8 @@ def build_metrics(metrics: SparkMetrics) -> JsonObject:
                     if (memory := _build_memory(metrics.peaks.get(role, Peak()), metrics.heaps.get(role, 0)))
                 },
                 "memoryLosses": limit_number(work.memory_losses) or None,
-                "idleShare": None if work.idle_share is None else round(work.idle_share, 4),
+                "idleShare": idle,
+                "idleShareAtMost": None if at_most == idle else at_most,
                 "settings": list(metrics.settings),
                 "facts": [
                     {"name": name, "text": text}
@@ -196,6 +202,14 @@ def build_metrics(metrics: SparkMetrics) -> JsonObject:
             }
         ),
     }
+
+
+def _compute_idle_shares(work: Work) -> tuple[float | None, float | None]:
+    """Return the least and the greatest possible part of the time of the executors in which no task ran."""
+    if not work.slot_millis:
+        return None, None
+    least, most = work.busy
+    return round(1 - most / work.slot_millis, 4), round(1 - least / work.slot_millis, 4)
 
 
 def _build_counts(counts: Counts) -> JsonObject:
@@ -251,9 +265,8 @@ def _list_facts(metrics: SparkMetrics) -> Iterator[tuple[str, str]]:
     """Yield the figures with their names."""
     work, skew = metrics.work, metrics.skew
     if work.slot_millis:
-        least = "at least " if work.unknown_tasks else ""
-        share = _format_share(work.task_millis + work.running_millis, work.slot_millis)
-        yield "executors busy", f"{least}{share} of the time"
+        low, high = (_format_share(millis, work.slot_millis) for millis in work.busy)
+        yield "executors busy", f"{low if low == high else f'{low} to {high}'} of the time"
     if work.task_millis:
         yield "garbage collection", f"{_format_share(work.gc_millis, work.task_millis)} of the time of tasks"
     yield "shuffle", f"{format_bytes(work.shuffle_read)} read, {format_bytes(work.shuffle_written)} written"

@@ -57,13 +57,16 @@ def read_executors(answer: object, now: datetime) -> tuple[Work, dict[str, Peak]
         peaks[role] = peaks.get(role, Peak()) | read_peak(get_object(one.get("peakMemoryMetrics")))
         slots = read_number(one.get("maxTasks"))
         if slots:  # a driver runs tasks only with a local master
+            life = _measure_life(one, now)
             work = Work(
                 work.task_millis + read_number(one.get("totalDuration")),
-                work.slot_millis + slots * _measure_life(one, now),
+                work.slot_millis + slots * life,
                 work.gc_millis + read_number(one.get("totalGCTime")),
                 work.shuffle_read + read_number(one.get("totalShuffleRead")),
                 work.shuffle_written + read_number(one.get("totalShuffleWrite")),
                 unknown_tasks=work.unknown_tasks + read_number(one.get("activeTasks")),
+                alive_millis=work.alive_millis + life,
+                longest_millis=max(work.longest_millis, life),
             )
     losses = sum(is_memory_loss(one.get("removeReason")) for one in list_objects(answer))
     return replace(work, memory_losses=losses), peaks

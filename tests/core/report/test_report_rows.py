@@ -34,10 +34,49 @@ def test_row_has_the_totals_of_the_record() -> None:
     assert (row["application"], row["outcome"]) == (record["application"]["name"], "Succeeded")
 
 
-@pytest.mark.parametrize(("share", "hours"), [(0.25, 0.5), (7, 2), (None, None)])
-def test_idle_core_hours_are_a_part_of_those_of_the_executors(share: float | None, hours: float | None) -> None:
-    record = build_record(requested={"executor": {"coreHours": 2}}) | {"spark": {"idleShare": share}}
-    assert build_row(record)["idleCoreHours"] == hours
+def build_measured(spark: dict[str, Any], **members: Any) -> dict[str, Any]:
+    """Return a record of three executors with two cores that were measured for an hour."""
+    measured = {"executorSeconds": 4 * 3 * 3600, "aliveSeconds": 3 * 3600}
+    return build_record() | {"spark": measured | spark, "requests": {"executor": {"cores": 2}}} | members
+
+
+@pytest.mark.parametrize(
+    ("spark", "hours"),
+    [
+        ({"idleShare": 0.25}, 1.5),
+        ({"idleShare": 7}, 6),
+        ({"idleShare": None}, None),
+        ({"idleShare": 0.25, "aliveSeconds": None}, 3),
+        ({"idleShare": 0.25, "aliveSeconds": None, "executorSeconds": None}, None),
+    ],
+)
+def test_idle_core_hours_are_a_part_of_those_of_the_registered_executors(
+    spark: dict[str, Any], hours: float | None
+) -> None:
+    row = build_row(build_measured(spark, missing=[{"what": "executors", "why": "deleted"}]))
+    assert row["idleCoreHours"] == hours
+    assert "idleCoreHours" not in row["incomplete"]
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        build_measured({"idleShare": 0.25, "idleShareAtMost": 0.3}),
+        build_measured({"idleShare": 0.25}, attempts=[{"number": 1}, {"number": 2}]),
+        build_measured({"idleShare": 0.25}, missing=[{"what": "spark", "why": "the Spark UI does not answer"}]),
+    ],
+)
+def test_idle_core_hours_are_a_lower_limit_if_a_part_was_not_measured(record: dict[str, Any]) -> None:
+    assert build_row(record)["incomplete"] == ["idleCoreHours"]
+
+
+def test_sum_of_idle_core_hours_is_a_lower_limit_if_a_run_was_not_measured() -> None:
+    measured, unmeasured = build_row(build_measured({"idleShare": 0.25})), build_row(build_record(seconds=3600))
+    assert sum_up([measured, measured])["incomplete"] == []
+    assert sum_up([unmeasured, unmeasured])["incomplete"] == []
+    for sums in (sum_up([measured, unmeasured]), sum_up([sum_up([measured]), sum_up([unmeasured])])):
+        assert (sums["idleCoreHours"], sums["incomplete"]) == (1.5, ["idleCoreHours"])
+    assert sum_up([sum_up([measured]), sum_up([])])["incomplete"] == []
 
 
 @pytest.mark.parametrize("record", [{}, {"application": 1, "totals": [], "verdict": None, "missing": [1]}])
@@ -66,7 +105,7 @@ def test_sums_contain_what_is_known_and_count_the_rest() -> None:
 @pytest.mark.parametrize(
     ("what", "incomplete"),
     [
-        ("executors", ["executorCoreHours", "executorGibHours", "idleCoreHours", "cost"]),
+        ("executors", ["executorCoreHours", "executorGibHours", "cost"]),
         ("totals.requested.driver", ["driverCoreHours", "driverGibHours", "cost"]),
         ("totals.cost.executor", ["cost"]),
         ("end", list(NUMBERS[:-1])),

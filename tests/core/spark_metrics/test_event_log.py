@@ -79,7 +79,7 @@ def test_figures_equal_those_by_hand() -> None:
         datetime(1970, 1, 1, 0, 0, 5, tzinfo=UTC),
         Counts(1, 2, 1),
         Counts(5, 5, 1),
-        Work(100 + 900 + 200 + 200 + 500 + 2500, 2 * 4000 + 1000, 6, 42, 30),
+        Work(100 + 900 + 200 + 200 + 500 + 2500, 2 * 4000 + 1000, 6, 42, 30, alive_millis=4000 + 1000),
         12,
         Skew(0, "stage 0", 900, 200),
         {"executor": Peak(4500), "driver": Peak(2500)},
@@ -125,7 +125,7 @@ def test_removal_of_an_unknown_executor_adds_no_time() -> None:
     found = read(write("ExecutorRemoved", Timestamp=3000, **{"Executor ID": "7"}), write("ApplicationEnd"))
 
     assert found is not None
-    assert found.work.slot_millis == 0
+    assert (found.work.slot_millis, found.work.alive_millis) == (0, 0)
 
 
 def test_executor_that_ran_out_of_memory_is_counted_and_kept() -> None:

@@ -36,7 +36,7 @@ METRICS = SparkMetrics(
     TIME,
     Counts(11, 12),
     Counts(40, 50, 1),
-    Work(10_500, 42_000, 210, 3 * 2**30, 2**20),
+    Work(10_500, 42_000, 210, 3 * 2**30, 2**20, alive_millis=21_000),
     512,
     Skew(0, "collect at job.py:8", 6280, 319),
     {"driver": Peak(2**20), "executor": Peak(2**28, 2**20, 2**29 + 1, 2**21)},
@@ -57,6 +57,7 @@ def test_record_has_the_figures() -> None:
         "tasks": {"done": 40, "total": 50, "failed": 1},
         "taskSeconds": 10.5,
         "executorSeconds": 42.0,
+        "aliveSeconds": 21.0,
         "idleShare": 0.75,
         "gcSeconds": 0.21,
         "shuffleReadBytes": 3 * 2**30,
@@ -79,19 +80,20 @@ def test_record_has_the_figures() -> None:
 @pytest.mark.parametrize(
     ("source", "work", "text", "idle"),
     [
-        (Source.UI, Work(1000, 8000, running_millis=3000), "50 % of the time", 0.5),
-        (Source.UI, Work(1000, 8000, unknown_tasks=1), "at least 12 % of the time", None),
-        (Source.EVENT_LOG, Work(9000, 8000), "100 % of the time", 0),
+        (Source.UI, Work(1000, 8000, running_millis=3000), "50 % of the time", (0.5, None)),
+        (Source.UI, Work(1000, 8000, unknown_tasks=1, longest_millis=2000), "12 % to 37 % of the time", (0.625, 0.875)),
+        (Source.UI, Work(1000, 8000, unknown_tasks=9, longest_millis=2000), "12 % to 100 % of the time", (0, 0.875)),
+        (Source.EVENT_LOG, Work(9000, 8000), "100 % of the time", (0, None)),
     ],
 )
 def test_log_shows_when_the_figures_of_the_spark_ui_were_read(
-    source: Source, work: Work, text: str, idle: float | None
+    source: Source, work: Work, text: str, idle: tuple[float, float | None]
 ) -> None:
     metrics = replace(METRICS, source=source, work=work)
     built = build_metrics(metrics)
 
     assert {"name": "executors busy", "text": text} in built["facts"]
-    assert built.get("idleShare") == idle
+    assert (built["idleShare"], built.get("idleShareAtMost")) == idle
     assert f"; executors busy: {text}; " in describe_metrics(metrics)
     assert describe_metrics(metrics).endswith("; read at 16:03:30 UTC") is (source is Source.UI)
 
@@ -118,7 +120,7 @@ def build_largest() -> JsonObject:
         TIME,
         counts,
         counts,
-        Work(HUGE, HUGE, HUGE, HUGE, HUGE, HUGE),
+        Work(HUGE // 2, HUGE, HUGE, HUGE, HUGE, 0, 1, HUGE, HUGE, HUGE // 3),
         HUGE,
         Skew(HUGE, "\U0001f4a5" * 10_000, HUGE, HUGE),
         {"driver": peak, "executor": peak},

@@ -80,7 +80,8 @@ def test_executors_show_work_and_memory_by_role() -> None:
 
     work, peaks = read_executors([EXECUTOR, ended, driver], NOW)
 
-    assert work == Work(20_000, 2 * 29_500 + 2 * 10_000, 1000, 14, 16)
+    lives = {"alive_millis": 29_500 + 10_000, "longest_millis": 29_500}
+    assert work == Work(20_000, 2 * 29_500 + 2 * 10_000, 1000, 14, 16, **lives)
     assert peaks == {"executor": Peak(100, 50, 230, 30), "driver": Peak(60, 0, 0)}
 
 
@@ -96,12 +97,13 @@ def test_tasks_that_have_not_ended_count_until_the_answer() -> None:
     stage = {"tasks": {name: {"launchTime": begin} for name, begin in begins.items()}}
 
     assert work.unknown_tasks == 4
-    assert work.idle_share is None
+    assert work.busy == (20_000, 118_000)
     known = add_running_tasks(work, [stage, {"tasks": {"1": {}}}, {}], NOW)
     assert known == replace(work, running_millis=10_500, unknown_tasks=1)
+    assert known.busy == (30_500, 30_500 + 29_500)
     complete = add_running_tasks(work, [stage, stage], NOW)
     assert complete.unknown_tasks == 0
-    assert complete.idle_share == 1 - (20_000 + 21_000) / 118_000
+    assert complete.busy == (41_000, 41_000)
 
 
 def test_executor_without_a_time_has_no_slots() -> None:

@@ -142,7 +142,8 @@ async def test_running_tasks_are_read_and_too_many_are_not(answer: object, unkno
 
     metrics = task.noted[-1][0]
     assert metrics is not None, task.noted
-    assert metrics.work == Work(0, 10_000, running_millis=2000 * (1 - unknown), unknown_tasks=unknown)
+    times = {"running_millis": 2000 * (1 - unknown), "alive_millis": 10_000, "longest_millis": 10_000}
+    assert metrics.work == Work(0, 10_000, unknown_tasks=unknown, **times)
     assert [call.parameters for _, call in client.calls if call.parameters] == [ACTIVE, {"quantiles": "0.5,1.0"}]
     await task.sampler.close()
 
