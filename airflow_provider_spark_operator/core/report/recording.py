@@ -115,11 +115,18 @@ def summarize_try(record: KubernetesObject, try_number: int) -> JsonObject:
             "begin": record.get("begin"),
             "end": record.get("end"),
             "verdict": judged | ({"sentence": sentence} if sentence else {}),
+            "requests": _read_memory(pods.get_object(record.get("requests"))),
             "requested": totals.get("requested"),
             "cost": totals.get("cost"),
             "missing": sorted({gap for gap in gaps if gap.startswith(_AMOUNT_GAPS)}),
         }
     )
+
+
+def _read_memory(requests: KubernetesObject) -> JsonObject:
+    """Return the requests of memory by role, which a retry can increase."""
+    sizes = {role: pods.get_number(pods.get_object(requests.get(role)).get("memoryGiB")) for role in requests}
+    return {role: {"memoryGiB": size} for role, size in sizes.items() if size is not None}
 
 
 def _cut_cause(sentence: str) -> str:

@@ -95,6 +95,7 @@ def test_earlier_tries_are_added_with_their_verdicts_and_totals() -> None:
     assert earlier["tryNumber"] == 1
     assert earlier["verdict"]["outcome"] == "Failed"
     assert earlier["requested"]["driver"]["coreHours"] > 0
+    assert earlier["requests"]["driver"]["memoryGiB"] > 0
     assert not [each for each in record.get("missing", ()) if each["what"] == "earlierTries"]
 
 

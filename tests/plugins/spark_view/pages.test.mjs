@@ -113,6 +113,14 @@ for (const [what, driver, executor, cost] of [
   });
 }
 
+test("the memory of each try shows its growth", async () => {
+  const earlierTries = [{ tryNumber: 1, requests: { driver: { memoryGiB: 0.875 } } }, { tryNumber: 2 }];
+  const requests = { driver: { cores: 1, memoryGiB: 1.375 }, executor: { cores: 1, memoryGiB: 2 } };
+  const page = await openTask({ record: { ...ENDED, requests, earlierTries }, state: "success" });
+  assert.match(page.textContent, /Memory of eachdriver 1.38 GiB, executor 2.00 GiB/);
+  assert.match(page.textContent, /Try 1: unknown {2}driver 0.875 GiB.*Try 2: unknown/s);
+});
+
 test("figures of the Spark UI have their time in the zone of the page", async () => {
   const spark = { source: "ui", time: "2026-11-27T10:30:00Z", facts: [{ name: "shuffle", text: "0 B" }] };
   const page = await openTask({ record: { ...LIVE, spark }, state: "running" });

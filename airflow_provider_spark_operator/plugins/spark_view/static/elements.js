@@ -57,7 +57,6 @@ export function findZone() {
 
 /** Return an amount with at least three significant digits. */
 export const formatAmount = (value) => (value >= 1 || value === 0 ? value.toFixed(2) : value.toPrecision(3));
-/** Return a time in the zone of the user. */
 export const formatTime = (milliseconds) =>
   new Intl.DateTimeFormat("sv", { timeZone: findZone(), dateStyle: "short", timeStyle: "medium" }).format(milliseconds);
 

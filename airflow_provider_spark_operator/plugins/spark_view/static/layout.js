@@ -6,8 +6,7 @@ const TONES = ["waiting", "starting", "running", "succeeded", "failed", "release
 const MARK_TONES = { AttemptFailed: "failure", ExecutorFailed: "failure", Failed: "failure", Succeeded: "success" };
 const TAGS = [[/\b(OOMKilled|exit code 52)\b/, "OOM"], [/Preempt/, "preempted"], [/Evict|DeletionByTaint/, "evicted"]];
 const NO_RECORD = "The XCom spark_run of this task is not the record of a run. Another program may have written it.";
-const OTHER_VERSION = "This page cannot read the record: it has another version. Install the same version of " +
-  "airflow-provider-spark-operator on the API server as on the workers.";
+const OTHER_VERSION = "This page cannot read the record: it has another version. Install one version everywhere.";
 const STEPS = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200,
   ...[1, 2, 7, 14, 28, 91, 365, 3650].map((days) => days * DAY)];
 

@@ -60,9 +60,9 @@ function build(record, links, one) {
     section(name("What Spark did", spark?.time, spark?.source === "ui"),
       listTexts(spark?.facts, (one) => `${one.name}: ${one.text}`) || make("p", {}, NOT_MEASURED)),
     section("Reported by the job", listTexts(listReport(record.report ?? {}))),
-    section("Earlier tries", listTexts(record.earlierTries, ({ tryNumber, begin, end, verdict = {} }) => [
-      `Try ${tryNumber}: ${verdict.sentence ?? verdict.outcome ?? "unknown"} `,
-      make("span", { class: "note" }, [begin, end].map(readTime).filter(Boolean).map(formatTime).join(" to "))])),
+    section("Earlier tries", listTexts(record.earlierTries, ({ tryNumber, begin, end, verdict = {}, requests }) => [
+      `Try ${tryNumber}: ${verdict.sentence ?? verdict.outcome ?? "unknown"} `, make("span", { class: "note" },
+        `${[begin, end].map(readTime).filter(Boolean).map(formatTime).join(" to ")} ${formatMemory(requests)}`)])),
     section("Not recorded", listTexts(record.missing, ({ what, why }) => `${what}: ${why}`)),
   ];
 }
@@ -134,7 +134,6 @@ const buildCurve = ({ curve }) => curve && buildRow("executors over time",
 const buildAxis = ({ ticks }) => buildRow("", draw("svg", { class: "lane", "aria-hidden": "true" },
   ticks.map(({ x, text }) => draw("text",
     { x: `${x}%`, y: 14, "text-anchor": x < 5 ? "start" : x > 95 ? "end" : "middle" }, text))));
-
 const buildMarks = ({ marks }) => listTexts(marks, ({ time, kind, text, tone }) => [
   make("strong", { class: `word ${tone}` }, kind.replace(/(?<=[a-z])[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)),
   ` ${text === kind ? "" : text} `, make("span", { class: "note" }, formatTime(time))]);
@@ -146,6 +145,8 @@ const buildWaits = ({ waits, live }, { end: now }) => listTexts(waits, ({ kind, 
 });
 
 const formatShare = (share, when = "") => (share > 0 ? `, ${Number((share * 100).toFixed(1))} %${when}` : "");
+const formatMemory = (requests) => Object.entries(requests ?? {}).map(([role, { memoryGiB }]) =>
+  `${role} ${formatAmount(memoryGiB)} GiB`).join(", ");
 function buildTotals(record) {
   const { totals: { executors, requested, cost }, allTries: tries } = record;
   const format = (part, ...amounts) => amounts.filter(([amount]) => amount >= 0).map(([amount, unit]) =>
@@ -155,6 +156,7 @@ function buildTotals(record) {
     ...Object.entries(requested ?? {}).map(([role, { coreHours, gibHours, waitingShare }]) => [`Requested by ${role}s`,
       format(role, [coreHours, "core-hours"], [gibHours, "GiB-hours"]) +
         formatShare(waitingShare, " before the containers started")]),
+    ["Memory of each", formatMemory(record.requests)],
     ["Cost", cost && format("cost", [cost.amount, cost.currency])],
     ["All tries", tries && format("tries", [tries.coreHours, "core-hours"], [tries.gibHours, "GiB-hours"],
       [tries.cost?.amount, tries.cost?.currency])],
