@@ -37,7 +37,7 @@ _STATES: Final = 3000
 _WAITS: Final = 3000
 _MARKS: Final = 2000
 _MISSING: Final = 1800
-LONGEST_TRIES: Final = 3000
+LONGEST_TRIES: Final = 4500
 """The bytes for the earlier tries of the task, which the task adds."""
 MAX_TEXT: Final = 300
 """The greatest length of most texts, in bytes."""
