@@ -10,9 +10,8 @@ from airflow_provider_spark_operator.core.lifecycle.cluster_decision import Clus
 from airflow_provider_spark_operator.core.lifecycle.cluster_transitions import create_cluster_status, move_cluster
 from airflow_provider_spark_operator.core.lifecycle.decision import Settings
 from airflow_provider_spark_operator.core.lifecycle.observation import CreateOutcome
-from airflow_provider_spark_operator.core.models.cluster import SparkCluster
+from airflow_provider_spark_operator.core.models.cluster import SparkCluster, parse_cluster
 from airflow_provider_spark_operator.core.models.cluster_status import ClusterState, ClusterStateRecord, ClusterStatus
-from airflow_provider_spark_operator.core.models.parse_cluster import parse_cluster
 from airflow_provider_spark_operator.core.states.states import SuspendReason
 from tests.core.cluster_resources.clusters import build_cluster_document
 

@@ -16,7 +16,7 @@ from ...core.kubernetes.pods import get_object, get_text, list_objects
 from ...core.kubernetes.times import format_duration
 from ...core.log.root_cause import explain_cause
 from ...core.log.secret_fields import hide_secrets
-from ...core.parameters.ttl import DEFAULT_TTL_SECONDS, TTL_AFTER_SUCCESS_SECONDS
+from ...core.parameters.arguments import DEFAULT_TTL_SECONDS, TTL_AFTER_SUCCESS_SECONDS
 from ...core.states.states import RUNNING
 from ...follow.submission.stamp import annotations_of
 from ...kube.client import KubeClient

@@ -17,12 +17,10 @@ from ..options.declaration import Parameter
 from ..options.groups import ClusterOptions
 from ..options.options import require_text
 from .diagnosis.access import check_access, check_namespace, check_optional_kinds, check_verbs, find_subject
+from .diagnosis.cluster import check_definitions, check_dns, check_quotas
 from .diagnosis.controllers import check_controllers
-from .diagnosis.definitions import check_definitions
-from .diagnosis.dns import check_dns
 from .diagnosis.drivers import DEFAULT_ACCOUNT, check_drivers
 from .diagnosis.finding import Finding, Status, print_findings
-from .diagnosis.quotas import check_quotas
 
 
 class ReportFormat(StrEnum):

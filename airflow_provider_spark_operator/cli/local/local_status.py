@@ -2,27 +2,34 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from local_kubernetes.home import LocalClusterError
 from local_kubernetes.home_state import HomeState, read_home
+from local_kubernetes.kubeconfig import LOOPBACK
 
 from ...core.report.summary import ApplicationSummary, summarize
+from ...core.spark.spark_ui import find_ui_url
+from ...core.verdict.verdict import Outcome
+from ...kube.client import KubeClient
 from ...kube.connection import ClusterAccess, open_client
+from ...kube.errors import KubeError
 from ...kube.resources import SPARK_APPLICATIONS
 from ..base.errors import CommandError, ExitCode, print_note
 from ..base.local_home import find_running_home
 from ..base.signals import run_until_signal
 from ..base.styles import style_state
-from ..base.web_interfaces import read_ui_url
 from ..options.options import LOCAL_HOME, LocalHome, ReportFormat, ReportOutput
 from ..output.section_printer import SectionPrinter
 from ..views.application_columns import describe_outcome, describe_state, format_optional
 
 _TITLES = ("NAMESPACE", "NAME", "STATE", "OUTCOME", "AGE", "SPARK UI")
+# Spark writes the address of an interface within the first lines of its log.
+_LOG_BYTES: Final = 256 * 1024
 
 
 @dataclass(frozen=True)
@@ -110,3 +117,24 @@ def _build_row(application: _Application) -> tuple[str, ...]:
     summary = application.summary
     state, outcome = describe_state(summary), describe_outcome(summary)
     return (*(summary.namespace, summary.name, state, outcome, format_optional(summary.age)), application.ui_url or "")
+
+
+async def read_ui_url(client: KubeClient, summary: ApplicationSummary) -> str | None:
+    """Return the URL in the driver's log; None if the driver does not run, or has not started its UI.
+
+    Args:
+        client: The client of a local cluster.
+        summary: The summary of the application.
+    """
+    if summary.progress.driver_name is None or summary.verdict.outcome is not Outcome.WAITING:
+        return None
+    try:
+        async with aclosing(
+            client.logs(summary.namespace, summary.progress.driver_name, limit_bytes=_LOG_BYTES)
+        ) as lines:
+            async for line in lines:
+                if url := find_ui_url(line, LOOPBACK):
+                    return url
+    except KubeError:  # the pod has not started yet, or was deleted
+        return None
+    return None

@@ -6,7 +6,7 @@ from typing import Final
 
 from ..kubernetes.problems import Problem
 from ..kubernetes.times import to_seconds
-from ..parameters.ttl import KEEP
+from ..parameters.arguments import KEEP
 
 KEEP_FAILED_DRIVER: Final = timedelta(minutes=5)
 # Kubernetes stores it as a 64-bit integer of milliseconds.

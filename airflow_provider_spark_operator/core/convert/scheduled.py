@@ -1,5 +1,6 @@
 """Convert a ScheduledSparkApplication of Kubeflow's operator to a DAG file."""
 
+import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, TypeAlias
@@ -9,7 +10,6 @@ from ..kubernetes.kubernetes_names import OBJECT_RULE, is_object_name
 from ..kubernetes.problems import Problem, filter_errors, filter_warnings
 from ..validation.validate import validate_without_status
 from .application import build_application, describe_resource, report_fields
-from .dag import write_dag
 from .draft import Draft
 from .fields import SCHEDULE_FIELDS
 from .normalize import Normalized, find_shape_problems, normalize
@@ -27,6 +27,21 @@ _CONCURRENCY: Final = {
     "next one is due. Set dagrun_timeout to limit the duration of a run",
 }
 _NO_PLACE: Final = re.compile(r"^(spec)(?=\.|$)")
+_JINJA: Final = ("{{", "{%", "{#")
+_DAG: Final = '''"""Run the application of the ScheduledSparkApplication {name} on its schedule."""
+
+{imports}
+
+from airflow_provider_spark_operator.operators.spark_application import SparkApplicationOperator
+
+APPLICATION = {application}
+
+with DAG(
+    {dag_id},
+{arguments}
+) as dag:
+    SparkApplicationOperator(task_id="run", application=APPLICATION, deferrable=True)
+'''
 
 
 def convert_schedule(document: Mapping[str, Any], is_time_zone: IsTimeZone | None = None) -> Conversion:
@@ -62,7 +77,7 @@ def _convert(resource: str, normalized: Normalized, application: JsonObject) -> 
         return Conversion(resource, Status.REFUSED, fields=fields, problems=tuple(dict.fromkeys(problems)))
     converted["metadata"].pop("name")
     is_paused = spec.get("suspend") or None
-    text = write_dag(name, converted, schedule, max_active_runs=max_active_runs, is_paused=is_paused)
+    text = _write_dag(name, converted, schedule, max_active_runs=max_active_runs, is_paused=is_paused)
     if max_active_runs is None:
         _report_shared_names(draft, converted["spec"])
     notes = tuple(dict.fromkeys([*draft.notes, *map(str, filter_warnings(found))]))
@@ -155,3 +170,67 @@ def _move_path(path: str) -> str:
     if path in ("schedule", "timeZone"):
         return f"spec.{path}"
     return _NO_PLACE.sub("spec.template", path)
+
+
+def _write_dag(
+    name: str,
+    application: Mapping[str, Any],
+    schedule: Schedule,
+    *,
+    max_active_runs: int | None,
+    is_paused: bool | None,
+) -> str:
+    """Return the text of the file.
+
+    Args:
+        name: The name of the ScheduledSparkApplication, which becomes the ID of the DAG.
+        application: The converted application, without a name.
+        schedule: When the DAG runs.
+        max_active_runs: How many runs can be active; None for Airflow's default.
+        is_paused: Whether the DAG is paused when it is added; None for Airflow's default.
+    """
+    arguments = [f"schedule={_format_schedule(schedule)}", "catchup=False"]
+    if max_active_runs is not None:
+        arguments.append(f"max_active_runs={max_active_runs}")
+    if is_paused is not None:
+        arguments.append(f"is_paused_upon_creation={is_paused}")
+    timetable = "CronTriggerTimetable" if schedule.cron else "DeltaTriggerTimetable"
+    imports = ["from airflow.sdk import DAG", f"from airflow.timetables.trigger import {timetable}"]
+    if not schedule.cron:
+        imports = ["from datetime import timedelta", "", *imports]
+    return _DAG.format(
+        name=name,
+        imports="\n".join(imports),
+        application=_format(_escape_templates(dict(application))),
+        dag_id=_format(name),
+        arguments="\n".join(f"    {argument}," for argument in arguments),
+    )
+
+
+def _escape_templates(value: Any) -> Any:
+    """Return a value without templates of Airflow: Kubeflow's operator passes such texts on unchanged."""
+    if isinstance(value, str):
+        return f"{{% raw %}}{value}{{% endraw %}}" if any(mark in value for mark in _JINJA) else value
+    if isinstance(value, Mapping):
+        return {key: _escape_templates(each) for key, each in value.items()}
+    return [_escape_templates(each) for each in value] if isinstance(value, list) else value
+
+
+def _format_schedule(schedule: Schedule) -> str:
+    if schedule.cron:
+        return f"CronTriggerTimetable({_format(schedule.cron)}, timezone={_format(schedule.zone or 'UTC')})"
+    return f"DeltaTriggerTimetable(timedelta(seconds={schedule.seconds:g}))"
+
+
+def _format(value: Any, indent: str = "") -> str:
+    """Return a value of JSON as Python code, in the style of ruff and black."""
+    if isinstance(value, str):
+        return json.dumps(value)
+    inner = f"{indent}    "
+    if isinstance(value, Mapping) and value:
+        lines = [f"{inner}{_format(key)}: {_format(each, inner)},\n" for key, each in value.items()]
+        return f"{{\n{''.join(lines)}{indent}}}"
+    if isinstance(value, list) and value:
+        lines = [f"{inner}{_format(each, inner)},\n" for each in value]
+        return f"[\n{''.join(lines)}{indent}]"
+    return repr(value)

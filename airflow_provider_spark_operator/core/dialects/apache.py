@@ -16,9 +16,9 @@ from ..kubernetes.times import read_time
 from ..lifecycle.driver_end import get_main_container
 from ..log.driver_log import split_lines
 from ..log.java_message import shorten_java_message
+from ..parameters.arguments import DEFAULT_TTL_SECONDS, KEEP, TTL_AFTER_SUCCESS_SECONDS
 from ..parameters.parameters import MEMORY_KEYS, Parameters
 from ..parameters.pod_template import extend_template
-from ..parameters.ttl import DEFAULT_TTL_SECONDS, KEEP, TTL_AFTER_SUCCESS_SECONDS
 from ..spark.spark_conf import TEMPLATE_CONTAINER_KEYS, uses_dynamic_allocation
 from ..states.states import DRIVER_RUNS, FAILURE, RUNNING, STOPPING, TERMINATED, ApplicationState, read_suspend_reason
 from . import apache_spec

@@ -20,11 +20,11 @@ from ..kubernetes.problems import InvalidResource, Problem, Severity
 from ..kubernetes.times import read_time
 from ..lifecycle.driver_end import get_main_container
 from ..log.java_message import shorten_java_message
+from ..parameters.arguments import DEFAULT_TTL_SECONDS, KEEP
 from ..parameters.parameter_types import RestartPolicy, read_flag
 from ..parameters.parameters import MEMORY_KEYS, Parameters
 from ..parameters.pending import is_pending
 from ..parameters.pod_settings import ROLES
-from ..parameters.ttl import DEFAULT_TTL_SECONDS, KEEP
 from ..states.states import ApplicationState, SuspendReason
 from . import kubeflow_spec
 from .base import Dialect

@@ -3,6 +3,8 @@
 Field names, required fields and defaults are the Apache operator's.
 """
 
+from collections.abc import Mapping
+
 from pydantic import Field
 
 from .application import RuntimeVersions
@@ -17,6 +19,7 @@ from .base import (
     StatefulSetSpec,
 )
 from .cluster_status import ClusterStatus
+from .parse import parse_model
 from .resource import Resource
 
 
@@ -124,3 +127,15 @@ class SparkCluster(Resource):
     status: ClusterStatus | None = Field(
         default=None, description="State and history of the cluster, written by the operator."
     )
+
+
+def parse_cluster(document: Mapping[str, object]) -> SparkCluster:
+    """Parse a SparkCluster.
+
+    Args:
+        document: The resource, as JSON values with field names in camelCase.
+
+    Raises:
+        InvalidResource: A field is missing, has the wrong type, or an unsupported value.
+    """
+    return parse_model(SparkCluster, document)

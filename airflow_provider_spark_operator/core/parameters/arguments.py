@@ -23,6 +23,12 @@ MAX_EVENTS: Final = 500
 RESTARTS_BY_CLUSTER: Final = "cluster"
 RESTARTS_BY_AIRFLOW: Final = "airflow"
 LOG_LEVELS: Final = ("DEBUG", "INFO", "WARNING", "ERROR")
+KEEP: Final = -1
+"""The time to live of an application that is never deleted."""
+# The defaults of applications that Airflow submits: time to examine a failure after a weekend, without thousands of
+# successful applications in etcd.
+DEFAULT_TTL_SECONDS: Final = 7 * 24 * 3600
+TTL_AFTER_SUCCESS_SECONDS: Final = 24 * 3600
 
 
 class IfExists(StrEnum):

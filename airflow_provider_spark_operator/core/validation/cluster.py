@@ -6,9 +6,8 @@ from itertools import islice
 from ..cluster_resources.shape import find_building_problems
 from ..kubernetes.identity import CLUSTER_IDENTITY
 from ..kubernetes.problems import MAX_PROBLEMS, InvalidResource, Problem, Severity
-from ..models.cluster import SparkCluster, SparkClusterSpec
+from ..models.cluster import SparkCluster, SparkClusterSpec, parse_cluster
 from ..models.parse import name_type
-from ..models.parse_cluster import parse_cluster
 from .fields import find_unknown_fields
 from .identity import find_identity_problems
 from .json_values import find_json_problems

@@ -7,7 +7,7 @@ from ...core.dialects.dialect import dialect_of, read_progress
 from ...core.dialects.progress import find_last_stop
 from ...core.kubernetes.json_object import JsonObject
 from ...core.kubernetes.names import ANNOTATION_TTL_AFTER_SUCCESS
-from ...core.parameters.ttl import DEFAULT_TTL_SECONDS
+from ...core.parameters.arguments import DEFAULT_TTL_SECONDS
 from ...core.states.states import STILL_RUNNABLE, ApplicationState
 from ...core.verdict.verdict import Outcome, judge_progress
 from .stamp import annotations_of

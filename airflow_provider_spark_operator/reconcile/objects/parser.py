@@ -4,8 +4,8 @@ from ...core.kubernetes.json_object import JsonObject
 from ...core.kubernetes.problems import InvalidResource
 from ...core.models.application import SparkApplication
 from ...core.models.cluster import SparkCluster
+from ...core.models.cluster import parse_cluster as parse_cluster_document
 from ...core.models.parse import parse_application
-from ...core.models.parse_cluster import parse_cluster as parse_cluster_document
 from ...core.validation.json_values import find_json_problems
 
 # Enough for the applications that change at the same time.

@@ -4,8 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from airflow_provider_spark_operator.core.cluster_resources.build import build_cluster
-from airflow_provider_spark_operator.core.models.cluster import SparkCluster
-from airflow_provider_spark_operator.core.models.parse_cluster import parse_cluster
+from airflow_provider_spark_operator.core.models.cluster import SparkCluster, parse_cluster
 
 OPERATOR = "spark-kubernetes-operator"
 

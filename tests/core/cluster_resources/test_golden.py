@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from airflow_provider_spark_operator.core.cluster_resources.build import build_cluster
-from airflow_provider_spark_operator.core.models.parse_cluster import parse_cluster
+from airflow_provider_spark_operator.core.models.cluster import parse_cluster
 from tests.core.cluster_resources.clusters import OPERATOR
 
 FOLDER = Path(__file__).parents[2] / "golden" / "apache_operator" / "clusters"

@@ -4,8 +4,7 @@ import pytest
 from pydantic import ValidationError
 
 from airflow_provider_spark_operator.core.kubernetes.problems import InvalidResource, Problem
-from airflow_provider_spark_operator.core.models.cluster import SparkCluster
-from airflow_provider_spark_operator.core.models.parse_cluster import parse_cluster
+from airflow_provider_spark_operator.core.models.cluster import SparkCluster, parse_cluster
 from airflow_provider_spark_operator.core.validation.cluster import validate_cluster
 from airflow_provider_spark_operator.core.validation.validate import validate
 from tests.core.cluster_resources.clusters import build_cluster_document, build_model
