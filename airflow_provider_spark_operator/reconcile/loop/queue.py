@@ -190,7 +190,8 @@ class Workers:
     """A pool of tasks, each of which processes one key after the other.
 
     One more task processes keys of namespaces that have no key in progress. So a namespace cannot delay another one,
-    even if its keys occupy the whole pool for a long time.
+    even if its keys occupy the whole pool for a long time. Other tasks run after each key: after a restart, thousands
+    of keys need no request, and would block the event loop.
 
     Args:
         queue: The queue of the keys.
@@ -243,6 +244,7 @@ class Workers:
                 await self._process(key)
             finally:
                 self._queue.release(key)
+            await asyncio.sleep(0)
 
     async def _work(self, number: int) -> None:
         while len(self._tasks) <= self._count:
@@ -253,4 +255,5 @@ class Workers:
             finally:
                 self._busy.discard(number)
                 self._queue.release(key)
+            await asyncio.sleep(0)
         self._tasks.pop(number, None)

@@ -60,6 +60,14 @@ async def test_number_of_concurrent_reconciles_is_limited() -> None:
         await wait_until(lambda: len(reconciles.ended) == 5)
 
 
+async def test_reconciles_without_requests_let_other_tasks_run() -> None:
+    reconciles = Reconciles()
+    reconciles.may_end.set()
+    async with run_workers(reconciles, 2, keys=100):
+        await wait_until(lambda: len(reconciles.ended) > 0)
+        assert len(reconciles.ended) < 10
+
+
 async def test_additional_workers_start_immediately() -> None:
     reconciles = Reconciles()
     async with run_workers(reconciles, 1, keys=5) as workers:
