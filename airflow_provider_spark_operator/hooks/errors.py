@@ -3,17 +3,10 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from .. import exceptions
 from ..airflow_compat import AirflowFailException, mask_secrets
 from ..core.dialects.dialect import find_alternatives
 from ..core.kubernetes.problems import InvalidResource
-from ..exceptions import (
-    SparkApplicationConflict,
-    SparkApplicationDeleted,
-    SparkApplicationError,
-    SparkApplicationForbidden,
-    SparkApplicationNotFound,
-    rule_out_retry,
-)
 from ..follow.access.errors import ApplicationDeleted, DeletionStuck, NameTaken, PodMissing
 from ..follow.access.versions import KindNotServed
 from ..follow.submission.suspension import SuspensionNotSupported
@@ -28,13 +21,13 @@ from ..kube.errors import (
 )
 from ..kube.resources import SPARK_APPLICATIONS
 
-_CLASSES: tuple[tuple[type[Exception], type[SparkApplicationError]], ...] = (
-    (NotFound, SparkApplicationNotFound),
-    (Forbidden, SparkApplicationForbidden),
-    (AlreadyExists, SparkApplicationConflict),
-    (Conflict, SparkApplicationConflict),
-    (NameTaken, SparkApplicationConflict),
-    (PodMissing, SparkApplicationNotFound),
+_CLASSES: tuple[tuple[type[Exception], type[exceptions.SparkApplicationError]], ...] = (
+    (NotFound, exceptions.SparkApplicationNotFound),
+    (Forbidden, exceptions.SparkApplicationForbidden),
+    (AlreadyExists, exceptions.SparkApplicationConflict),
+    (Conflict, exceptions.SparkApplicationConflict),
+    (NameTaken, exceptions.SparkApplicationConflict),
+    (PodMissing, exceptions.SparkApplicationNotFound),
 )
 
 # A rejected read, for example of the log of a container that starts, can succeed later.
@@ -56,13 +49,13 @@ def translate_errors(action: str) -> Iterator[None]:
     try:
         yield
     except ApplicationDeleted as error:
-        raise SparkApplicationDeleted(str(error)) from None
+        raise exceptions.SparkApplicationDeleted(str(error)) from None
     # The message names the cause: a chained exception would print it a second time in the task log.
     except (ConfigurationError, DeletionStuck, KubeError, NameTaken, PodMissing, SuspensionNotSupported) as error:
-        kind = next((ours for theirs, ours in _CLASSES if isinstance(error, theirs)), SparkApplicationError)
+        kind = next((ours for theirs, ours in _CLASSES if isinstance(error, theirs)), exceptions.SparkApplicationError)
         failure = kind(f"could not {action}: {error}{_suggest_api_version(error)}")
         is_final = isinstance(error, KubeError) and error.verb in _WRITES and is_refused_content(error)
-        raise (rule_out_retry(failure, None) if is_final else failure) from None
+        raise (exceptions.rule_out_retry(failure, None) if is_final else failure) from None
 
 
 def _suggest_api_version(error: Exception) -> str:

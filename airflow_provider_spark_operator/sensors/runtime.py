@@ -13,15 +13,9 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from airflow.sdk.types import RuntimeTaskInstanceProtocol
 
+from .. import exceptions
 from ..airflow_compat import AirflowSensorTimeout
 from ..core.kubernetes.times import read_time
-from ..exceptions import (
-    SparkApplicationDeleted,
-    SparkApplicationError,
-    SparkClusterDeleted,
-    SparkSchedulingFailed,
-    build_failure,
-)
 from ..hooks.connection import read_access
 from ..hooks.loop import CANCEL_SECONDS, LoopThread
 from ..hooks.task_stamp import stamp_of
@@ -168,9 +162,9 @@ def _conclude_application(sensor: "SparkApplicationSensor", event: ApplicationEv
         logger.info("%s", event.sentence)
         return event.state or ""
     if event.kind is EventKind.DELETED:
-        raise SparkApplicationDeleted(event.sentence)
+        raise exceptions.SparkApplicationDeleted(event.sentence)
     if event.kind is EventKind.ENDED and event.outcome == "Failed":
-        raise build_failure(
+        raise exceptions.build_failure(
             event.failure_kind,
             event.sentence,
             state=event.state,
@@ -180,8 +174,8 @@ def _conclude_application(sensor: "SparkApplicationSensor", event: ApplicationEv
         )
     if event.kind is EventKind.ENDED:
         expected = " or ".join(sensor.expects)
-        raise SparkApplicationError(f"{event.sentence.rstrip('.')}; it can no longer reach {expected}")
-    raise SparkApplicationError(event.sentence)
+        raise exceptions.SparkApplicationError(f"{event.sentence.rstrip('.')}; it can no longer reach {expected}")
+    raise exceptions.SparkApplicationError(event.sentence)
 
 
 def _conclude_cluster(event: ApplicationEvent) -> str:
@@ -189,10 +183,10 @@ def _conclude_cluster(event: ApplicationEvent) -> str:
         logger.info("%s", event.sentence)
         return event.name
     if event.kind is EventKind.DELETED:
-        raise SparkClusterDeleted(event.sentence)
+        raise exceptions.SparkClusterDeleted(event.sentence)
     if event.kind is EventKind.ENDED:
-        raise SparkSchedulingFailed(event.sentence)
-    raise SparkApplicationError(event.sentence)
+        raise exceptions.SparkSchedulingFailed(event.sentence)
+    raise exceptions.SparkApplicationError(event.sentence)
 
 
 def _build_link_target(event: ApplicationEvent, conn_id: str | None) -> LinkTarget | None:

@@ -8,13 +8,7 @@ from airflow.sdk import BaseOperatorLink, BaseSensorOperator, Context
 
 from ..airflow_compat import AirflowException, conf, is_of_earlier_try, take_retry_policy
 from ..core.kubernetes.names import DEFAULT_API_VERSION
-from ..core.parameters.arguments import (
-    DEFAULT_CONNECTION_ID,
-    check_booleans,
-    check_connection_id,
-    check_existing_name,
-    check_sensor_mode,
-)
+from ..core.parameters import arguments
 from ..core.states.states import ApplicationState
 from ..links.spark_application import LINKS
 from .soft_failure import is_timeout, keep_reasons, start_wait
@@ -69,17 +63,17 @@ class SparkApplicationSensor(BaseSensorOperator):
         name: str,
         namespace: str | None = None,
         expects: str | Iterable[str] | None = None,
-        kubernetes_conn_id: str | None = DEFAULT_CONNECTION_ID,
+        kubernetes_conn_id: str | None = arguments.DEFAULT_CONNECTION_ID,
         api_version: str = DEFAULT_API_VERSION,
         deferrable: bool = conf.getboolean("operators", "default_deferrable", fallback=False),
         delete_on_kill: bool = False,
         **kwargs: Any,
     ) -> None:
         super().__init__(**take_retry_policy(kwargs))
-        check_booleans(deferrable=deferrable, delete_on_kill=delete_on_kill)
-        check_sensor_mode(self.mode, type(self).__name__, deferrable=deferrable)
-        check_existing_name(name, namespace)
-        check_connection_id(kubernetes_conn_id)
+        arguments.check_booleans(deferrable=deferrable, delete_on_kill=delete_on_kill)
+        arguments.check_sensor_mode(self.mode, type(self).__name__, deferrable=deferrable)
+        arguments.check_existing_name(name, namespace)
+        arguments.check_connection_id(kubernetes_conn_id)
         self.name = name
         self.namespace = namespace
         self.kubernetes_conn_id = kubernetes_conn_id

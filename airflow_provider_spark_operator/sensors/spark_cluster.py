@@ -6,13 +6,7 @@ from typing import TYPE_CHECKING, Any
 from airflow.sdk import BaseOperatorLink, BaseSensorOperator, Context
 
 from ..airflow_compat import conf, is_of_earlier_try, take_retry_policy
-from ..core.parameters.arguments import (
-    DEFAULT_CONNECTION_ID,
-    check_booleans,
-    check_connection_id,
-    check_existing_name,
-    check_sensor_mode,
-)
+from ..core.parameters import arguments
 from ..links.spark_cluster import CLUSTER_LINKS
 from .soft_failure import keep_reasons, start_wait
 
@@ -55,15 +49,15 @@ class SparkClusterSensor(BaseSensorOperator):
         *,
         name: str,
         namespace: str | None = None,
-        kubernetes_conn_id: str | None = DEFAULT_CONNECTION_ID,
+        kubernetes_conn_id: str | None = arguments.DEFAULT_CONNECTION_ID,
         deferrable: bool = conf.getboolean("operators", "default_deferrable", fallback=False),
         **kwargs: Any,
     ) -> None:
         super().__init__(**take_retry_policy(kwargs))
-        check_booleans(deferrable=deferrable)
-        check_sensor_mode(self.mode, type(self).__name__, deferrable=deferrable)
-        check_existing_name(name, namespace)
-        check_connection_id(kubernetes_conn_id)
+        arguments.check_booleans(deferrable=deferrable)
+        arguments.check_sensor_mode(self.mode, type(self).__name__, deferrable=deferrable)
+        arguments.check_existing_name(name, namespace)
+        arguments.check_connection_id(kubernetes_conn_id)
         self.name = name
         self.namespace = namespace
         self.kubernetes_conn_id = kubernetes_conn_id

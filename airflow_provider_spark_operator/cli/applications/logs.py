@@ -17,16 +17,7 @@ from ...core.states.states import ApplicationState
 from ...follow.access.find import find_application
 from ...follow.access.reference import ApplicationReference
 from ...follow.access.requests import read_present
-from ...follow.logs.attempt_logs import (
-    PodLine,
-    find_driver_name,
-    follow_drivers,
-    follow_executors,
-    merge_lines,
-    read_driver_of_attempt,
-    read_executors_of_driver,
-    read_logs,
-)
+from ...follow.logs import attempt_logs
 from ...follow.logs.logs import LogStart
 from ...follow.narration.obstacles import describe_wait
 from ...kube.client import KubeClient
@@ -233,7 +224,7 @@ async def _find_wait(client: KubeClient, reference: ApplicationReference, resour
     return await describe_wait(client, reference, resource, resume)
 
 
-async def _print_lines(lines: AsyncGenerator[PodLine, None], printer: LogPrinter) -> None:
+async def _print_lines(lines: AsyncGenerator[attempt_logs.PodLine, None], printer: LogPrinter) -> None:
     async with aclosing(lines) as stream:
         async for line in stream:
             printer.print(line)
@@ -257,37 +248,37 @@ def _choose_attempt(reference: ApplicationReference, latest: int, query: _Query)
 
 def _follow(
     client: KubeClient, reference: ApplicationReference, query: _Query, printer: LogPrinter
-) -> AsyncGenerator[PodLine, None]:
-    drivers = follow_drivers(client, reference, query.start, printer.announce)
+) -> AsyncGenerator[attempt_logs.PodLine, None]:
+    drivers = attempt_logs.follow_drivers(client, reference, query.start, printer.announce)
     if query.executor is None:
         return drivers
-    executors = follow_executors(client, reference, query.chooses, query.start)
-    return merge_lines(drivers, executors) if query.with_driver else executors
+    executors = attempt_logs.follow_executors(client, reference, query.chooses, query.start)
+    return attempt_logs.merge_lines(drivers, executors) if query.with_driver else executors
 
 
 async def _read(
     client: KubeClient, reference: ApplicationReference, resource: JsonObject, attempt: int, query: _Query
-) -> AsyncGenerator[PodLine, None]:
+) -> AsyncGenerator[attempt_logs.PodLine, None]:
     """Return the lines so far.
 
     Raises:
         CommandError: The pod does not exist, and no lines were recorded.
         KubeError: The API rejected a request or could not be reached.
     """
-    driver = await read_driver_of_attempt(client, reference, resource, attempt)
+    driver = await attempt_logs.read_driver_of_attempt(client, reference, resource, attempt)
     if driver is None and query.with_driver:
         return _recall(client, reference, resource, attempt, query)
     if driver is None:
         raise await _build_missing(client, reference, resource, attempt, query)
     if query.executor is None:
-        return read_logs(client, [driver], query.start)
-    present = await read_executors_of_driver(client, reference, driver)
+        return attempt_logs.read_logs(client, [driver], query.start)
+    present = await attempt_logs.read_executors_of_driver(client, reference, driver)
     pods = [pod for pod in present if query.chooses(pod)]
     if query.with_driver:
-        return read_logs(client, [driver, *pods], query.start)
+        return attempt_logs.read_logs(client, [driver, *pods], query.start)
     if not pods:
         raise _build_missing_executor(reference, attempt, query, present)
-    return read_logs(client, pods, query.start)
+    return attempt_logs.read_logs(client, pods, query.start)
 
 
 def _build_missing_executor(
@@ -304,13 +295,13 @@ _REFUSED: Final = ApplicationState.SCHEDULING_FAILURE
 
 async def _recall(
     client: KubeClient, reference: ApplicationReference, resource: JsonObject, attempt: int, query: _Query
-) -> AsyncGenerator[PodLine, None]:
+) -> AsyncGenerator[attempt_logs.PodLine, None]:
     """Yield the log of a deleted driver that a local cluster has kept, else the last lines that were recorded."""
     file = _find_file(client, reference, resource, attempt, query)
     if file and query.executor is None:
         print_note(f"the driver pod was deleted; the local cluster has kept its log in {file}")
         for text in read_pod_log(file, query.start.since, query.start.tail_lines):
-            yield PodLine(find_driver_name(resource, attempt) or "", text)
+            yield attempt_logs.PodLine(attempt_logs.find_driver_name(resource, attempt) or "", text)
         return
     stop = _find_stop(resource, attempt)
     lines = stop.log_lines if stop is not None else ()
@@ -320,13 +311,13 @@ async def _recall(
     print_note(f"the driver pod was deleted; these are the last lines that the controller has recorded{whole}")
     most = len(lines) if query.start.tail_lines is None else min(query.start.tail_lines, len(lines))
     for line in lines[len(lines) - most :]:
-        yield PodLine("", line)
+        yield attempt_logs.PodLine("", line)
 
 
 def _find_file(
     client: KubeClient, reference: ApplicationReference, resource: JsonObject, attempt: int, query: _Query
 ) -> Path | None:
-    name = find_driver_name(resource, attempt)
+    name = attempt_logs.find_driver_name(resource, attempt)
     return find_pod_log(query.kubeconfig, client.server, reference.namespace, name) if name else None
 
 

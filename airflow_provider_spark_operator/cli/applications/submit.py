@@ -18,23 +18,9 @@ from ..options.declaration import Parameter
 from ..options.groups import ClusterOptions
 from ..options.options import Prices, ResultFormat, ResultOutput
 from ..output.log_records import show_warnings
+from ..submission import submission_options
 from ..submission.budget_options import MaxCoreHours, MaxCost, read_budget
 from ..submission.parameter_options import add_parameter_options, read_parameter_values
-from ..submission.submission_options import (
-    USUAL_KEEP_FAILED_DRIVER,
-    ApiVersion,
-    Assignments,
-    DownloadFrom,
-    KeepDriver,
-    KeepFailedDriver,
-    NewName,
-    ProgramArguments,
-    SqlOutput,
-    SubmittedFile,
-    TimeToLive,
-    UploadTo,
-    build_settings,
-)
 from ..submission.submission_source import (
     Request,
     compose_named_request,
@@ -50,10 +36,10 @@ from .replacement import check_replacement, replace_application
 
 @add_parameter_options(before="ttl")
 def run(
-    file: SubmittedFile,
-    arguments: ProgramArguments = None,
-    name: NewName = None,
-    assignments: Assignments = None,
+    file: submission_options.SubmittedFile,
+    arguments: submission_options.ProgramArguments = None,
+    name: submission_options.NewName = None,
+    assignments: submission_options.Assignments = None,
     dry_run: Annotated[
         bool,
         Parameter(
@@ -74,13 +60,13 @@ def run(
     max_cost: MaxCost = None,
     prices: Prices = None,
     output: ResultOutput = ResultFormat.TEXT,
-    api_version: ApiVersion = None,
-    upload_to: UploadTo = None,
-    download_from: DownloadFrom = None,
-    sql_format: SqlOutput = SqlFormat.TABLE,
-    ttl: TimeToLive = None,
-    keep_driver: KeepDriver = None,
-    keep_failed_driver: KeepFailedDriver = USUAL_KEEP_FAILED_DRIVER,
+    api_version: submission_options.ApiVersion = None,
+    upload_to: submission_options.UploadTo = None,
+    download_from: submission_options.DownloadFrom = None,
+    sql_format: submission_options.SqlOutput = SqlFormat.TABLE,
+    ttl: submission_options.TimeToLive = None,
+    keep_driver: submission_options.KeepDriver = None,
+    keep_failed_driver: submission_options.KeepFailedDriver = submission_options.USUAL_KEEP_FAILED_DRIVER,
     *,
     access: ClusterOptions,
     **parameters: Any,
@@ -142,7 +128,7 @@ def run(
         file=file,
         name=name,
         values={**values, **({"arguments": arguments} if arguments else {})},
-        settings=build_settings(ttl, keep_driver, keep_failed_driver),
+        settings=submission_options.build_settings(ttl, keep_driver, keep_failed_driver),
         assignments=assignments or (),
         upload_to=upload_to,
         download_from=download_from,

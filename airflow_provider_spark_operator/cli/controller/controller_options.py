@@ -8,16 +8,8 @@ import click
 
 from ...reconcile.serving.http_server import EVERYWHERE
 from ..base.object_names import require_object_name
+from ..options import options
 from ..options.declaration import Parameter
-from ..options.options import (
-    Context,
-    Kubeconfig,
-    LogFormat,
-    LogFormatOption,
-    require_label_selector,
-    require_lease,
-    require_text,
-)
 
 _SCOPE = "Namespaces"
 _ELECTION = "Several controllers"
@@ -63,8 +55,8 @@ def _declare_address(name: str, content: str) -> Parameter:
 class ControllerOptions:
     """The options of `reconcile`, as on the command line. None means that an option is not given."""
 
-    kubeconfig: Kubeconfig = None
-    context: Context = None
+    kubeconfig: options.Kubeconfig = None
+    context: options.Context = None
     namespaces: Annotated[
         str | None,
         Parameter(
@@ -78,7 +70,7 @@ class ControllerOptions:
         Parameter(
             "--namespace-selector S",
             "watch the namespaces that match this label selector",
-            check=require_label_selector,
+            check=options.require_label_selector,
             panel=_SCOPE,
         ),
     ] = None
@@ -88,7 +80,7 @@ class ControllerOptions:
         Parameter(
             "--config FILE",
             "read the settings from a YAML file, or from a .properties file of the Apache operator (default: none)",
-            check=require_text,
+            check=options.require_text,
         ),
     ] = None
     health_port: Annotated[int | None, _declare_port("health", "/healthz and /readyz", default="do not serve")] = None
@@ -116,7 +108,7 @@ class ControllerOptions:
             "--lease [NAMESPACE/]NAME",
             "Lease of this controller; of several replicas, the one that holds it manages resources (default: "
             "the Lease in the settings, or spark-operator-lease in the first of --namespaces or the current namespace)",
-            check=require_lease,
+            check=options.require_lease,
             panel=_ELECTION,
         ),
     ] = None
@@ -156,4 +148,4 @@ class ControllerOptions:
     ] = None
     webhook_port: Annotated[int | None, _declare_port("webhook", "the webhooks", default="9443")] = None
     webhook_address: Annotated[str | None, _declare_address("webhook", "the webhooks")] = None
-    log_format: LogFormatOption = LogFormat.TEXT
+    log_format: options.LogFormatOption = options.LogFormat.TEXT

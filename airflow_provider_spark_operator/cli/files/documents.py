@@ -12,19 +12,7 @@ from typing import Any
 
 from ...core.kubernetes.problems import filter_errors, filter_warnings
 from ...core.validation.application import validate_application
-from ...kube.yaml_text import (
-    MERGE_TAG,
-    BoundedLoader,
-    DuplicateKey,
-    ExcessiveYaml,
-    MappingNode,
-    Mark,
-    Node,
-    ScalarNode,
-    SequenceNode,
-    YamlError,
-    describe_position,
-)
+from ...kube import yaml_text
 from ..base.errors import CommandError, ExitCode
 from ..base.program_name import get_program_name
 
@@ -47,7 +35,7 @@ class SourceDocument:
     source: str
     line: int
     content: object
-    node: Node
+    node: yaml_text.Node
 
 
 class DocumentError(CommandError):
@@ -59,12 +47,12 @@ class DocumentError(CommandError):
         mark: The position of an error in YAML; None if it is unknown.
     """
 
-    def __init__(self, source: str, problem: str, cause: YamlError | None = None) -> None:
-        position = describe_position(cause) if cause else None
+    def __init__(self, source: str, problem: str, cause: yaml_text.YamlError | None = None) -> None:
+        position = yaml_text.describe_position(cause) if cause else None
         super().__init__(f"{source}: {problem} ({position})" if position else f"{source}: {problem}", ExitCode.INVALID)
         self.source = source
         self.problem = problem
-        self.mark: Mark | None = getattr(cause, "problem_mark", None)
+        self.mark: yaml_text.Mark | None = getattr(cause, "problem_mark", None)
 
 
 def read_text(path: str) -> str:
@@ -137,18 +125,18 @@ def read_documents(path: str, duplicates: list[DocumentError] | None = None) -> 
         raise DocumentError(source, f"is a program, not a manifest. To see its manifest, run {command}")
     text = read_text(path)
     found = False
-    repeated: list[DuplicateKey] = []
+    repeated: list[yaml_text.DuplicateKey] = []
     try:
-        loader = BoundedLoader(text, None if duplicates is None else repeated)
+        loader = yaml_text.BoundedLoader(text, None if duplicates is None else repeated)
         while loader.check_node():
             node = loader.get_node()
             content = loader.construct_document(node)
             if node is not None and content is not None:
                 found = True
                 yield SourceDocument(source, node.start_mark.line + 1, content, node)
-    except (DuplicateKey, ExcessiveYaml) as error:
+    except (yaml_text.DuplicateKey, yaml_text.ExcessiveYaml) as error:
         raise _refuse(source, error) from None
-    except YamlError as error:
+    except yaml_text.YamlError as error:
         raise DocumentError(source, f"not YAML: {_get_problem(error)}", error) from None
     finally:
         if duplicates is not None:
@@ -157,11 +145,11 @@ def read_documents(path: str, duplicates: list[DocumentError] | None = None) -> 
         raise DocumentError(source, "contains no document")
 
 
-def _refuse(source: str, error: YamlError) -> DocumentError:
+def _refuse(source: str, error: yaml_text.YamlError) -> DocumentError:
     return DocumentError(source, f"not usable: {_get_problem(error)}", error)
 
 
-def _get_problem(error: YamlError) -> str:
+def _get_problem(error: yaml_text.YamlError) -> str:
     return getattr(error, "problem", None) or " ".join(str(error).split())
 
 
@@ -228,9 +216,9 @@ def split_list(document: SourceDocument) -> Iterator[SourceDocument]:
         yield SourceDocument(document.source, node.start_mark.line + 1, item, node)
 
 
-def _find_items(node: Node) -> SequenceNode | None:
-    for key, value in node.value if isinstance(node, MappingNode) else ():
-        if getattr(key, "value", None) == "items" and isinstance(value, SequenceNode):
+def _find_items(node: yaml_text.Node) -> yaml_text.SequenceNode | None:
+    for key, value in node.value if isinstance(node, yaml_text.MappingNode) else ():
+        if getattr(key, "value", None) == "items" and isinstance(value, yaml_text.SequenceNode):
             return value
     return None
 
@@ -274,7 +262,7 @@ _PART = re.compile(
 )
 
 
-def find_position(document: Node, path: str) -> Mark:
+def find_position(document: yaml_text.Node, path: str) -> yaml_text.Mark:
     """Return the position of the key of a field, or of an item of a list.
 
     If the field does not exist, for example because it is required, return the position of the part that should
@@ -304,15 +292,17 @@ def _parse_path(path: str) -> Iterator[str | int]:
             yield match["name"] or ast.literal_eval(match["text"])
 
 
-def _find_part(node: Node, part: str | int) -> tuple[Mark, Node] | None:
+def _find_part(node: yaml_text.Node, part: str | int) -> tuple[yaml_text.Mark, yaml_text.Node] | None:
     """Return the position and the value of a field or an item; None if it does not exist."""
-    if isinstance(node, SequenceNode) and isinstance(part, int):
+    if isinstance(node, yaml_text.SequenceNode) and isinstance(part, int):
         return (node.value[part].start_mark, node.value[part]) if part < len(node.value) else None
-    if not isinstance(node, MappingNode):
+    if not isinstance(node, yaml_text.MappingNode):
         return None
     for key, value in reversed(node.value):  # of a duplicate key, the last value counts
-        if isinstance(key, ScalarNode) and key.value == str(part):
+        if isinstance(key, yaml_text.ScalarNode) and key.value == str(part):
             return key.start_mark, value
-    merged = [value for key, value in node.value if key.tag == MERGE_TAG]
-    sources = [each for value in merged for each in (value.value if isinstance(value, SequenceNode) else [value])]
+    merged = [value for key, value in node.value if key.tag == yaml_text.MERGE_TAG]
+    sources = [
+        each for value in merged for each in (value.value if isinstance(value, yaml_text.SequenceNode) else [value])
+    ]
     return next((found for source in sources if (found := _find_part(source, part))), None)

@@ -22,21 +22,8 @@ from ..files.documents import describe_source
 from ..options.groups import ClusterOptions
 from ..output.log_records import show_warnings
 from ..output.output import format_yaml
+from ..submission import submission_options
 from ..submission.parameter_options import add_parameter_options, read_parameter_values
-from ..submission.submission_options import (
-    USUAL_KEEP_FAILED_DRIVER,
-    ApiVersion,
-    Assignments,
-    ComparedName,
-    DownloadFrom,
-    KeepDriver,
-    KeepFailedDriver,
-    ProgramArguments,
-    SubmittedFile,
-    TimeToLive,
-    UploadTo,
-    build_settings,
-)
 from ..submission.submission_source import Request, advise_on_name, compose_named_request, upload_nothing
 
 _STYLES = {"+": "green", "-": "red", "@": "cyan"}
@@ -49,16 +36,16 @@ _SHIPPED_FILES = re.compile(r"(?<= name: )(\S+-files-)[0-9a-f]{10}$", re.MULTILI
 
 @add_parameter_options(before="ttl")
 def run(
-    file: SubmittedFile,
-    arguments: ProgramArguments = None,
-    name: ComparedName = None,
-    assignments: Assignments = None,
-    api_version: ApiVersion = None,
-    upload_to: UploadTo = None,
-    download_from: DownloadFrom = None,
-    ttl: TimeToLive = None,
-    keep_driver: KeepDriver = None,
-    keep_failed_driver: KeepFailedDriver = USUAL_KEEP_FAILED_DRIVER,
+    file: submission_options.SubmittedFile,
+    arguments: submission_options.ProgramArguments = None,
+    name: submission_options.ComparedName = None,
+    assignments: submission_options.Assignments = None,
+    api_version: submission_options.ApiVersion = None,
+    upload_to: submission_options.UploadTo = None,
+    download_from: submission_options.DownloadFrom = None,
+    ttl: submission_options.TimeToLive = None,
+    keep_driver: submission_options.KeepDriver = None,
+    keep_failed_driver: submission_options.KeepFailedDriver = submission_options.USUAL_KEEP_FAILED_DRIVER,
     *,
     access: ClusterOptions,
     **parameters: Any,
@@ -86,7 +73,7 @@ def run(
         file=file,
         name=name,
         values={**values, **({"arguments": arguments} if arguments else {})},
-        settings=build_settings(ttl, keep_driver, keep_failed_driver),
+        settings=submission_options.build_settings(ttl, keep_driver, keep_failed_driver),
         assignments=assignments or (),
         upload_to=upload_to,
         download_from=download_from,

@@ -10,18 +10,7 @@ from ...core.kubernetes.problems import Problem, Severity
 from ...core.validation.validate import validate
 from ..base.errors import ExitCode, print_note
 from ..base.streams import escape_controls, paint
-from ..files.documents import (
-    DocumentError,
-    SourceDocument,
-    describe_source,
-    find_position,
-    is_of_another_kind,
-    is_of_spark,
-    list_files,
-    read_documents,
-    read_spark_documents,
-    split_list,
-)
+from ..files import documents
 from ..options.declaration import Parameter
 from ..options.options import ReportFormat, ReportOutput
 
@@ -122,14 +111,14 @@ def run(
 def _check_path(path: str, report: _Report) -> None:
     """Add the problems in a file, or in the files of a folder, to the report."""
     try:
-        found = list_files(path)
-    except DocumentError as error:
+        found = documents.list_files(path)
+    except documents.DocumentError as error:
         report.findings.append(_report_unreadable(error))
         return
     is_folder = found != [path]
-    read = read_spark_documents if is_folder else _read_file
+    read = documents.read_spark_documents if is_folder else _read_file
     for file in found:
-        before, duplicates = len(report.findings), list[DocumentError]()
+        before, duplicates = len(report.findings), list[documents.DocumentError]()
         try:
             for document in read(file, duplicates):
                 if document is None:
@@ -137,7 +126,7 @@ def _check_path(path: str, report: _Report) -> None:
                 else:
                     report.checked += 1
                     report.findings += _check(document)
-        except DocumentError as error:
+        except documents.DocumentError as error:
             report.findings.append(_report_unreadable(error))
         if duplicates:
             report.findings += map(_report_unreadable, duplicates)
@@ -150,31 +139,33 @@ def _locate(finding: Finding) -> tuple[int, int]:
     return finding.line or 0, finding.column or 0
 
 
-def _read_file(path: str, duplicates: list[DocumentError]) -> Iterator[SourceDocument | None]:
+def _read_file(path: str, duplicates: list[documents.DocumentError]) -> Iterator[documents.SourceDocument | None]:
     """Yield the resources of a file that was named; None for those of other kinds, unless there are no others."""
-    found, failure = list[SourceDocument](), None
+    found, failure = list[documents.SourceDocument](), None
     try:
-        for document in read_documents(path, duplicates):
-            found += split_list(document)
-    except DocumentError as error:  # raised after the documents before it
+        for document in documents.read_documents(path, duplicates):
+            found += documents.split_list(document)
+    except documents.DocumentError as error:  # raised after the documents before it
         failure = error
     if not found and failure is None:  # an empty List
-        failure = DocumentError(describe_source(path), "contains no resource")
-    is_mixed = any(is_of_spark(document.content) for document in found)
-    yield from (None if is_mixed and is_of_another_kind(document.content) else document for document in found)
+        failure = documents.DocumentError(documents.describe_source(path), "contains no resource")
+    is_mixed = any(documents.is_of_spark(document.content) for document in found)
+    yield from (None if is_mixed and documents.is_of_another_kind(document.content) else document for document in found)
     if failure is not None:
         raise failure
 
 
-def _report_unreadable(error: DocumentError) -> Finding:
+def _report_unreadable(error: documents.DocumentError) -> Finding:
     line, column = (error.mark.line + 1, error.mark.column + 1) if error.mark else (None, None)
     return Finding(error.source, line, column, "", "", error.problem)
 
 
-def _check(document: SourceDocument) -> list[Finding]:
+def _check(document: documents.SourceDocument) -> list[Finding]:
     """Return the problems of a document, in the order of their positions."""
     resource = _describe(document.content)
-    found = [(find_position(document.node, problem.path), problem) for problem in _find_problems(document.content)]
+    found = [
+        (documents.find_position(document.node, problem.path), problem) for problem in _find_problems(document.content)
+    ]
     return [
         Finding(
             document.source, mark.line + 1, mark.column + 1, resource, problem.path, problem.message, problem.severity

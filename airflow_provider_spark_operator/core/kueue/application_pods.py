@@ -12,13 +12,7 @@ from ..driver.named_files import NO_TEMPLATES
 from ..driver.pod.pod import SparkPod
 from ..driver.pod.resources import build_container_resources
 from ..driver.pod.template import EXECUTOR_TEMPLATE_KEY, split_template
-from ..kubernetes.names import (
-    ANNOTATION_RESERVE_MAX_EXECUTORS,
-    DRIVER_CONTAINER,
-    EXECUTOR_CONTAINER,
-    ROLE_DRIVER,
-    ROLE_EXECUTOR,
-)
+from ..kubernetes import names
 from ..models.application import PodSpecOverride, SparkApplication
 from ..spark.spark_conf import DYNAMIC_ALLOCATION_KEY, TEMPLATE_CONTAINER_KEYS, uses_dynamic_allocation
 from .workload import PodSet, build_template, set_requests
@@ -28,9 +22,9 @@ _INSTANCES_KEY: Final = "spark.executor.instances"
 _MAX_EXECUTORS_KEY: Final = "spark.dynamicAllocation.maxExecutors"
 _MIN_EXECUTORS_KEY: Final = "spark.dynamicAllocation.minExecutors"
 _DRIVER_MASTER_KEY: Final = "spark.kubernetes.driver.master"
-_CONTAINERS: Final = {ROLE_DRIVER: DRIVER_CONTAINER, ROLE_EXECUTOR: EXECUTOR_CONTAINER}
-_FIELDS: Final = {ROLE_DRIVER: "spec.driverSpec", ROLE_EXECUTOR: "spec.executorSpec"}
-_FILE_KEYS: Final = {ROLE_DRIVER: DRIVER_TEMPLATE_KEY, ROLE_EXECUTOR: EXECUTOR_TEMPLATE_KEY}
+_CONTAINERS: Final = {names.ROLE_DRIVER: names.DRIVER_CONTAINER, names.ROLE_EXECUTOR: names.EXECUTOR_CONTAINER}
+_FIELDS: Final = {names.ROLE_DRIVER: "spec.driverSpec", names.ROLE_EXECUTOR: "spec.executorSpec"}
+_FILE_KEYS: Final = {names.ROLE_DRIVER: DRIVER_TEMPLATE_KEY, names.ROLE_EXECUTOR: EXECUTOR_TEMPLATE_KEY}
 
 
 @dataclass(frozen=True)
@@ -54,11 +48,11 @@ def build_application_pod_sets(application: SparkApplication, operator_name: str
     inputs = build_attempt_inputs(application, naming, operator_name, None, NO_TEMPLATES)
     conf = Configuration(inputs.conf, inputs.environment)
     executors = _count_executors(application, conf)
-    driver = PodSet(ROLE_DRIVER, 1, _build_role_template(application, conf, inputs.kind, ROLE_DRIVER))
+    driver = PodSet(names.ROLE_DRIVER, 1, _build_role_template(application, conf, inputs.kind, names.ROLE_DRIVER))
     if executors is None:
         return (driver,)
-    template = _build_role_template(application, conf, inputs.kind, ROLE_EXECUTOR)
-    return (driver, PodSet(ROLE_EXECUTOR, executors.count, template, executors.ready_count))
+    template = _build_role_template(application, conf, inputs.kind, names.ROLE_EXECUTOR)
+    return (driver, PodSet(names.ROLE_EXECUTOR, executors.count, template, executors.ready_count))
 
 
 def _count_executors(application: SparkApplication, conf: Configuration) -> _Executors | None:
@@ -68,16 +62,17 @@ def _count_executors(application: SparkApplication, conf: Configuration) -> _Exe
         return None
     if not uses_dynamic_allocation(application.spec.spark_conf):
         return _Executors(_get_count(conf, _INSTANCES_KEY, _DEFAULT_EXECUTORS))
-    if _get_annotation(application, ANNOTATION_RESERVE_MAX_EXECUTORS) != "true":
+    if _get_annotation(application, names.ANNOTATION_RESERVE_MAX_EXECUTORS) != "true":
         raise DriverBuildError(
             DYNAMIC_ALLOCATION_KEY,
             "is not supported with a Kueue queue, because the number of executors is not fixed. Disable dynamic "
-            f'allocation, or set the annotation {ANNOTATION_RESERVE_MAX_EXECUTORS}: "true" to reserve quota for '
+            f'allocation, or set the annotation {names.ANNOTATION_RESERVE_MAX_EXECUTORS}: "true" to reserve quota for '
             f"{_MAX_EXECUTORS_KEY} executors",
         )
     if conf.get_text(_MAX_EXECUTORS_KEY) is None:
         raise DriverBuildError(
-            _MAX_EXECUTORS_KEY, f"is required with the annotation {ANNOTATION_RESERVE_MAX_EXECUTORS}: set a maximum"
+            _MAX_EXECUTORS_KEY,
+            f"is required with the annotation {names.ANNOTATION_RESERVE_MAX_EXECUTORS}: set a maximum",
         )
     maximum = _get_count(conf, _MAX_EXECUTORS_KEY, 0)
     return _Executors(maximum, min(maximum, _get_count(conf, _MIN_EXECUTORS_KEY, 0)))
@@ -112,7 +107,7 @@ def _build_role_template(
 
 def _split_own_template(application: SparkApplication, conf: Configuration, role: str) -> SparkPod:
     override: PodSpecOverride | None = (
-        application.spec.driver_spec if role == ROLE_DRIVER else application.spec.executor_spec
+        application.spec.driver_spec if role == names.ROLE_DRIVER else application.spec.executor_spec
     )
     given = override.pod_template_spec if override else None
     if given is not None:

@@ -8,16 +8,9 @@ from datetime import datetime, timedelta
 from ..kubernetes import pods
 from ..kubernetes.names import ROLE_DRIVER, ROLE_EXECUTOR
 from ..kubernetes.times import to_duration
+from ..kueue import steps
 from ..kueue.observation import Unsuitable
 from ..kueue.state import needs_ready_condition
-from ..kueue.steps import (
-    MarkFinished,
-    MarkPodsReady,
-    QueueStep,
-    choose_admission_step,
-    choose_release_step,
-    choose_requeue_step,
-)
 from ..states import reasons
 from ..states.states import ApplicationState, SuspendReason
 from . import policy
@@ -32,7 +25,7 @@ _State = ApplicationState
 def await_admission(situation: Situation) -> Decision | None:
     """Ask Kueue for the admission of an attempt, and wait for it; no state is written."""
     is_started = isinstance(situation.observed.driver, Present)
-    step = choose_admission_step(situation.observed.queue, is_started=is_started)
+    step = steps.choose_admission_step(situation.observed.queue, is_started=is_started)
     if isinstance(step, Unsuitable):
         return situation.move(_State.SCHEDULING_FAILURE, step.reason, step.detail)
     return None if step is None else _take(situation, step)
@@ -48,12 +41,12 @@ def report_readiness(situation: Situation) -> Decision | None:
         return None
     message = "All pods are ready. The controller records this on the Workload."
     interval = situation.settings.reconcile_interval
-    return situation.wait(reasons.KUEUE_PODS_READY, message, interval, MarkPodsReady())
+    return situation.wait(reasons.KUEUE_PODS_READY, message, interval, steps.MarkPodsReady())
 
 
 def release_quota(situation: Situation) -> Decision | None:
     """Return the quota of an application without a driver, when its executors have ended too."""
-    step = choose_release_step(situation.observed.queue)
+    step = steps.choose_release_step(situation.observed.queue)
     if step is None:
         return None
     return _await_executors(situation) or _take(situation, step)
@@ -63,7 +56,7 @@ def leave_queue(situation: Situation) -> Decision | None:
     """Return the quota of a suspended application without pods. After an eviction it may keep its Workload."""
     evicted = situation.status.current_state.suspend_reason is SuspendReason.KUEUE_EVICTION
     queue = situation.observed.queue
-    step = choose_requeue_step(queue, situation.now) if evicted else choose_release_step(queue)
+    step = steps.choose_requeue_step(queue, situation.now) if evicted else steps.choose_release_step(queue)
     return None if step is None else _take(situation, step)
 
 
@@ -72,7 +65,7 @@ def list_finishing_actions(situation: Situation, message: str) -> tuple[Action, 
     queue = situation.observed.queue
     if queue is None or not queue.may_have_workload or situation.state not in _ENDED:
         return ()
-    return (MarkFinished(situation.state is _State.SUCCEEDED, message),)
+    return (steps.MarkFinished(situation.state is _State.SUCCEEDED, message),)
 
 
 _ENDED = frozenset({_State.SUCCEEDED, _State.FAILED, _State.DRIVER_EVICTED})
@@ -101,6 +94,6 @@ def _find_stop(situation: Situation) -> datetime:
     return stopped if deleted is None else max(stopped, deleted)
 
 
-def _take(situation: Situation, step: QueueStep) -> Decision:
+def _take(situation: Situation, step: steps.QueueStep) -> Decision:
     after = situation.settings.reconcile_interval if step.after is None else step.after
     return situation.wait(step.reason, step.message, after, *step.actions)

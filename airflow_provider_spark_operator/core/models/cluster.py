@@ -7,63 +7,54 @@ from collections.abc import Mapping
 
 from pydantic import Field
 
+from . import base
 from .application import RuntimeVersions
-from .base import (
-    Boolean,
-    HorizontalPodAutoscalerSpec,
-    Integer,
-    Model,
-    NetworkPolicyPeer,
-    ObjectMetadata,
-    ServiceSpec,
-    StatefulSetSpec,
-)
 from .cluster_status import ClusterStatus
 from .parse import parse_model
 from .resource import Resource
 
 
-class WorkerInstanceConfig(Model):
+class WorkerInstanceConfig(base.Model):
     """Numbers of workers."""
 
-    init_workers: Integer = Field(description="Number of workers at the start.")
-    min_workers: Integer = Field(
+    init_workers: base.Integer = Field(description="Number of workers at the start.")
+    min_workers: base.Integer = Field(
         description=(
             "Minimum number of workers. If it is less than maxWorkers, a HorizontalPodAutoscaler scales the "
             "workers; 0 is then possible only with an Object or External metric."
         )
     )
-    max_workers: Integer = Field(description="Maximum number of workers.")
+    max_workers: base.Integer = Field(description="Maximum number of workers.")
 
 
-class ClusterTolerations(Model):
+class ClusterTolerations(base.Model):
     """How many workers the cluster has."""
 
     instance_config: WorkerInstanceConfig = Field(description="Numbers of workers.")
 
 
-class MasterSpec(Model):
+class MasterSpec(base.Model):
     """Templates of the objects of the master."""
 
-    service_metadata: ObjectMetadata | None = Field(
+    service_metadata: base.ObjectMetadata | None = Field(
         default=None, description="Metadata of the Service of the master (meta/v1 ObjectMeta)."
     )
-    service_spec: ServiceSpec | None = Field(
+    service_spec: base.ServiceSpec | None = Field(
         default=None, description="Template of the Service of the master (core/v1 ServiceSpec)."
     )
-    stateful_set_metadata: ObjectMetadata | None = Field(
+    stateful_set_metadata: base.ObjectMetadata | None = Field(
         default=None, description="Metadata of the StatefulSet of the master (meta/v1 ObjectMeta)."
     )
-    stateful_set_spec: StatefulSetSpec | None = Field(
+    stateful_set_spec: base.StatefulSetSpec | None = Field(
         default=None, description="Template of the StatefulSet of the master (apps/v1 StatefulSetSpec)."
     )
 
 
-class WorkerNetworkPolicySpec(Model):
+class WorkerNetworkPolicySpec(base.Model):
     """Additional access to the workers, for example of Prometheus."""
 
-    metrics_port: Integer = Field(description="TCP port of the metrics of a worker, from 1 to 65535.")
-    metrics_ingress: list[NetworkPolicyPeer] = Field(
+    metrics_port: base.Integer = Field(description="TCP port of the metrics of a worker, from 1 to 65535.")
+    metrics_ingress: list[base.NetworkPolicyPeer] = Field(
         description=(
             "Peers that can connect to metricsPort (networking/v1 NetworkPolicyPeer). With an empty list, no peer can "
             "connect to it."
@@ -71,22 +62,22 @@ class WorkerNetworkPolicySpec(Model):
     )
 
 
-class WorkerSpec(Model):
+class WorkerSpec(base.Model):
     """Templates of the objects of the workers."""
 
-    service_metadata: ObjectMetadata | None = Field(
+    service_metadata: base.ObjectMetadata | None = Field(
         default=None, description="Metadata of the Service of the workers (meta/v1 ObjectMeta)."
     )
-    service_spec: ServiceSpec | None = Field(
+    service_spec: base.ServiceSpec | None = Field(
         default=None, description="Template of the Service of the workers (core/v1 ServiceSpec)."
     )
-    stateful_set_metadata: ObjectMetadata | None = Field(
+    stateful_set_metadata: base.ObjectMetadata | None = Field(
         default=None, description="Metadata of the StatefulSet of the workers (meta/v1 ObjectMeta)."
     )
-    stateful_set_spec: StatefulSetSpec | None = Field(
+    stateful_set_spec: base.StatefulSetSpec | None = Field(
         default=None, description="Template of the StatefulSet of the workers (apps/v1 StatefulSetSpec)."
     )
-    horizontal_pod_autoscaler_spec: HorizontalPodAutoscalerSpec | None = Field(
+    horizontal_pod_autoscaler_spec: base.HorizontalPodAutoscalerSpec | None = Field(
         default=None,
         description=(
             "Template of the HorizontalPodAutoscaler of the workers (autoscaling/v2 HorizontalPodAutoscalerSpec). "
@@ -99,7 +90,7 @@ class WorkerSpec(Model):
     )
 
 
-class SparkClusterSpec(Model):
+class SparkClusterSpec(base.Model):
     """Size and configuration of the cluster."""
 
     runtime_versions: RuntimeVersions = Field(description="The versions of the software in the container image.")
@@ -109,7 +100,7 @@ class SparkClusterSpec(Model):
     spark_conf: dict[str, str] = Field(
         default_factory=dict, description="Spark properties of master and workers. All values are strings."
     )
-    suspend: Boolean = Field(
+    suspend: base.Boolean = Field(
         default=False,
         description=(
             "If true, the controller does not start a new cluster, and deletes the master and the workers of a running "

@@ -16,15 +16,9 @@ from ...core.kubernetes.names import ROLE_DRIVER
 from ...core.kubernetes.ownership import find_owner
 from ...core.lifecycle.executor_obstacles import describe_executor_obstacle
 from ...core.log.driver_log import clean_sentence
+from ...core.verdict import obstacles
 from ...core.verdict.executor_refusal import describe_refusal
 from ...core.verdict.holds import CLEAR_SUSPEND, find_held_application, find_ignored_queue, get_queue
-from ...core.verdict.obstacles import (
-    describe_driver_wait,
-    describe_ending_namespace,
-    find_missing_status,
-    ignores_suspension,
-    wants_suspension,
-)
 from ...kube.backoff import Backoff
 from ...kube.client import KubeClient
 from ...kube.errors import Forbidden, KubeError
@@ -117,7 +111,7 @@ async def describe_wait(
     now, seen = client.get_time(), read_progress(resource)
     lost = await find_lost_controller(client, resource)
     if resource["metadata"].get("deletionTimestamp") and await _is_namespace_ending(client, reference.namespace):
-        return describe_ending_namespace(reference.namespace, lost)
+        return obstacles.describe_ending_namespace(reference.namespace, lost)
     if lost:
         return lost.describe(now)
     if hold := await read_hold(client, reference, find_held_application(seen, resource), resume):
@@ -132,7 +126,7 @@ async def describe_wait(
             why = await _find_executor_wait(client, reference, seen, resource, driver)
         elif driver is not None or seen.driver_expected or not resource.get("status"):
             why = await _find_driver_wait(client, reference, seen, driver)
-    if why is None and driver is None and (missing := find_missing_status(resource, now)):
+    if why is None and driver is None and (missing := obstacles.find_missing_status(resource, now)):
         why = missing.describe(now)
     return clean_sentence(why) if why else None
 
@@ -166,12 +160,12 @@ async def _find_driver_wait(
     client: KubeClient, reference: ApplicationReference, seen: Progress, pod: Mapping[str, Any] | None
 ) -> str | None:
     """Describe what the driver waits for, from its pod, or from the latest warning; None if no obstacle is known."""
-    if pod is not None and (why := describe_driver_wait(pod, seen, ())):
+    if pod is not None and (why := obstacles.describe_driver_wait(pod, seen, ())):
         return clean_sentence(why)
     events = await read_warnings(client, reference, pod["metadata"]["uid"] if pod is not None else reference.uid)
     if pod is None:
         return events[-1] if events else None
-    why = describe_driver_wait(pod, seen, events)
+    why = obstacles.describe_driver_wait(pod, seen, events)
     return clean_sentence(why) if why else None
 
 
@@ -220,7 +214,7 @@ class ObstacleWatch:
         if (
             self._seen is None
             or (seen.state, seen.attempt) != (self._seen.state, self._seen.attempt)
-            or wants_suspension(resource) != wants_suspension(self._resource)
+            or obstacles.wants_suspension(resource) != obstacles.wants_suspension(self._resource)
         ):
             if seen.state != self._situation.state:
                 self._situation.state, self._situation.obstacle = seen.state, None
@@ -230,7 +224,7 @@ class ObstacleWatch:
             if (
                 is_claimed
                 or seen.phase is Phase.WAITING
-                or (seen.phase is Phase.RUNNING and wants_suspension(resource))
+                or (seen.phase is Phase.RUNNING and obstacles.wants_suspension(resource))
             ):
                 self._task = side_task.start(self._run(), "the cause for which it waits", self._warn)
         self._seen, self._resource = seen, resource
@@ -329,7 +323,7 @@ class ObstacleWatch:
 
     async def _check_operator(self) -> None:
         now = self._client.get_time()
-        why = find_missing_status(self._resource, now)
+        why = obstacles.find_missing_status(self._resource, now)
         if why is None or self._hold is not None:
             return
         with suppress(KubeError):
@@ -339,7 +333,7 @@ class ObstacleWatch:
         self._show(f"{self._reference}: {why.describe(now)}", cause=why.cause)
 
     def _check_suspension(self, *, settled: bool) -> None:
-        if self._seen is not None and ignores_suspension(self._seen, self._resource, settled=settled):
+        if self._seen is not None and obstacles.ignores_suspension(self._seen, self._resource, settled=settled):
             self._show(
                 f"{self._reference} runs although spec.suspend is true: the operator of this cluster ignores the "
                 "field. Delete the application to stop it"

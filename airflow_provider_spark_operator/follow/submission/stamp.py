@@ -5,20 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Final, Self
 
+from ...core.kubernetes import names
 from ...core.kubernetes.identity import APPLICATION_IDENTITY, CLUSTER_IDENTITY
-from ...core.kubernetes.names import (
-    ANNOTATION_DAG_ID,
-    ANNOTATION_LOOP_INDEX,
-    ANNOTATION_MAP_INDEX,
-    ANNOTATION_MAX_TRIES,
-    ANNOTATION_RUN_ID,
-    ANNOTATION_TASK_ID,
-    ANNOTATION_TASK_INSTANCE_ID,
-    ANNOTATION_TRACE_PARENT,
-    ANNOTATION_TRY_NUMBER,
-    LABEL_TASK,
-    compute_task_identity,
-)
 
 
 @dataclass(frozen=True)
@@ -79,35 +67,35 @@ class TaskStamp:
     @property
     def identity(self) -> str:
         """The label value that all tries of this task share."""
-        return compute_task_identity(self.dag_id, self.task_id, self.run_id, self.map_index, self.loop_index)
+        return names.compute_task_identity(self.dag_id, self.task_id, self.run_id, self.map_index, self.loop_index)
 
     @property
     def selector(self) -> str:
         """The label selector of this task's applications."""
-        return f"{LABEL_TASK}={self.identity}"
+        return f"{names.LABEL_TASK}={self.identity}"
 
     def build_labels(self) -> dict[str, str]:
         """Build the labels of an application that this task submits."""
-        return {LABEL_TASK: self.identity}
+        return {names.LABEL_TASK: self.identity}
 
     def build_annotations(self) -> dict[str, str]:
         """Build the annotations of an application that this try submits or adopts."""
         return {
-            ANNOTATION_DAG_ID: self.dag_id,
-            ANNOTATION_TASK_ID: self.task_id,
-            ANNOTATION_RUN_ID: self.run_id,
-            ANNOTATION_MAP_INDEX: str(self.map_index),
-            **({} if self.loop_index is None else {ANNOTATION_LOOP_INDEX: str(self.loop_index)}),
+            names.ANNOTATION_DAG_ID: self.dag_id,
+            names.ANNOTATION_TASK_ID: self.task_id,
+            names.ANNOTATION_RUN_ID: self.run_id,
+            names.ANNOTATION_MAP_INDEX: str(self.map_index),
+            **({} if self.loop_index is None else {names.ANNOTATION_LOOP_INDEX: str(self.loop_index)}),
             **self.build_try_annotations(),
         }
 
     def build_try_annotations(self) -> dict[str, str]:
         """Build the annotations that change when another try adopts the application."""
         return {
-            ANNOTATION_TRY_NUMBER: str(self.try_number),
-            ANNOTATION_TASK_INSTANCE_ID: self.task_instance_id,
-            **({} if self.max_tries is None else {ANNOTATION_MAX_TRIES: str(self.max_tries)}),
-            **({} if self.trace_parent is None else {ANNOTATION_TRACE_PARENT: self.trace_parent}),
+            names.ANNOTATION_TRY_NUMBER: str(self.try_number),
+            names.ANNOTATION_TASK_INSTANCE_ID: self.task_instance_id,
+            **({} if self.max_tries is None else {names.ANNOTATION_MAX_TRIES: str(self.max_tries)}),
+            **({} if self.trace_parent is None else {names.ANNOTATION_TRACE_PARENT: self.trace_parent}),
         }
 
     def build_default_name(self) -> str:
@@ -126,25 +114,25 @@ class TaskStamp:
 
     def is_task_of(self, document: Mapping[str, Any]) -> bool:
         """Return whether any try of this task submitted the application."""
-        return labels_of(document).get(LABEL_TASK) == self.identity
+        return labels_of(document).get(names.LABEL_TASK) == self.identity
 
     def is_try_of(self, document: Mapping[str, Any]) -> bool:
         """Return whether exactly this try submitted or adopted the application, and can therefore delete it."""
         return (
             self.is_task_of(document)
-            and annotations_of(document).get(ANNOTATION_TASK_INSTANCE_ID) == self.task_instance_id
+            and annotations_of(document).get(names.ANNOTATION_TASK_INSTANCE_ID) == self.task_instance_id
         )
 
     def is_another_run_of(self, document: Mapping[str, Any]) -> bool:
         """Return whether another run of the same task, with the same map index, submitted the application."""
         notes = annotations_of(document)
         same = {
-            ANNOTATION_DAG_ID: self.dag_id,
-            ANNOTATION_TASK_ID: self.task_id,
-            ANNOTATION_MAP_INDEX: str(self.map_index),
+            names.ANNOTATION_DAG_ID: self.dag_id,
+            names.ANNOTATION_TASK_ID: self.task_id,
+            names.ANNOTATION_MAP_INDEX: str(self.map_index),
         }
         return (
-            LABEL_TASK in labels_of(document)
+            names.LABEL_TASK in labels_of(document)
             and not self.is_task_of(document)
             and all(notes.get(key) == value for key, value in same.items())
         )
@@ -163,11 +151,11 @@ class TaskStamp:
         notes, now = annotations_of(document), self.build_try_annotations()
         return any(
             key in notes and key in now and notes[key] != now[key]
-            for key in (ANNOTATION_MAX_TRIES, ANNOTATION_TRACE_PARENT)
+            for key in (names.ANNOTATION_MAX_TRIES, names.ANNOTATION_TRACE_PARENT)
         )
 
     def _count_tries_since(self, document: Mapping[str, Any]) -> int:
-        value = annotations_of(document).get(ANNOTATION_TRY_NUMBER, "")
+        value = annotations_of(document).get(names.ANNOTATION_TRY_NUMBER, "")
         return self.try_number - int(value) if value.isdecimal() else 0
 
 
@@ -178,10 +166,12 @@ NO_TASK: Final = "no Airflow task"
 def owner_of(document: Mapping[str, Any]) -> str:
     """Return a description of the owner of an application, according to its annotations."""
     notes = annotations_of(document)
-    if LABEL_TASK not in labels_of(document):
+    if names.LABEL_TASK not in labels_of(document):
         return NO_TASK
-    dag, task, run = (notes.get(key, "?") for key in (ANNOTATION_DAG_ID, ANNOTATION_TASK_ID, ANNOTATION_RUN_ID))
-    indexes = (("map index", ANNOTATION_MAP_INDEX), ("loop index", ANNOTATION_LOOP_INDEX))
+    dag, task, run = (
+        notes.get(key, "?") for key in (names.ANNOTATION_DAG_ID, names.ANNOTATION_TASK_ID, names.ANNOTATION_RUN_ID)
+    )
+    indexes = (("map index", names.ANNOTATION_MAP_INDEX), ("loop index", names.ANNOTATION_LOOP_INDEX))
     places = [f", {words} {notes[key]}" for words, key in indexes if notes.get(key, "-1") != "-1"]
     return f"task {task} of DAG {dag}, run {run}{''.join(places)}"
 

@@ -6,17 +6,9 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from ...core.kubernetes.json_object import JsonObject
+from ...core.kueue import steps
 from ...core.kueue.assignment import TemplateChange
 from ...core.kueue.observation import Granted, QueueObservation
-from ...core.kueue.steps import (
-    GiveBackQuota,
-    MarkFinished,
-    MarkPodsReady,
-    QueueAction,
-    ReleaseQuota,
-    RequestAdmission,
-    choose_release_step,
-)
 from ...core.kueue.workload import get_queue_name
 from ...core.models.parse import parse_model
 from ...core.models.resource import Resource
@@ -55,7 +47,7 @@ class QueueActions:
 
     async def apply(
         self,
-        action: QueueAction,
+        action: steps.QueueAction,
         document: JsonObject,
         request: AdmissionRequest,
         pods_by_role: Mapping[str, Sequence[Mapping[str, object]]],
@@ -77,15 +69,15 @@ class QueueActions:
         if self.admissions is None:
             return None
         match action:
-            case RequestAdmission(is_started):
+            case steps.RequestAdmission(is_started):
                 return await self._request(self.admissions, document, request, is_started)
-            case ReleaseQuota(is_evicted):
+            case steps.ReleaseQuota(is_evicted):
                 return await self.admissions.release(request.owner, is_evicted=is_evicted)
-            case GiveBackQuota():
+            case steps.GiveBackQuota():
                 return await self.admissions.give_back(request.owner)
-            case MarkPodsReady():
+            case steps.MarkPodsReady():
                 await self._mark_ready(self.admissions, document, request.owner, pods_by_role)
-            case MarkFinished(succeeded, message):
+            case steps.MarkFinished(succeeded, message):
                 await self.admissions.mark_finished(request.owner, succeeded=succeeded, message=message)
         return None
 
@@ -103,7 +95,7 @@ class QueueActions:
         """
         owner = parse_model(Resource, document)
         observed = self.observe(owner)
-        if self.admissions is None or choose_release_step(observed) is None or await have_pods():
+        if self.admissions is None or steps.choose_release_step(observed) is None or await have_pods():
             return
         try:
             await self.admissions.release(owner)

@@ -25,33 +25,27 @@ from ...core.lifecycle.drivers import list_owner_uids
 from ...core.lifecycle.observation import Created, CreateOutcome, Refused
 from ...core.models.cluster import SparkCluster
 from ...core.states import reasons
+from ...kube import resources
 from ...kube.client import KubeClient, PatchType
 from ...kube.errors import Conflict, KubeError, NotFound, is_refusal
-from ...kube.resources import (
-    HORIZONTAL_POD_AUTOSCALERS,
-    NETWORK_POLICIES,
-    POD_DISRUPTION_BUDGETS,
-    PODS,
-    SERVICES,
-    STATEFUL_SETS,
-    ResourceType,
-    resource_type_of,
-)
 from ..attempts.attempt import ReconcileLater
 from ..objects.cache import ObjectKey
 
-ObjectName: TypeAlias = tuple[ResourceType, str]
+ObjectName: TypeAlias = tuple[resources.ResourceType, str]
 """The kind of an object, and what follows the name of the cluster in its name."""
 
-STATEFUL_SET_NAMES: Final[tuple[ObjectName, ...]] = ((STATEFUL_SETS, ROLE_WORKER), (STATEFUL_SETS, ROLE_MASTER))
+STATEFUL_SET_NAMES: Final[tuple[ObjectName, ...]] = (
+    (resources.STATEFUL_SETS, ROLE_WORKER),
+    (resources.STATEFUL_SETS, ROLE_MASTER),
+)
 SCALING_NAMES: Final[tuple[ObjectName, ...]] = (
-    (HORIZONTAL_POD_AUTOSCALERS, AUTOSCALER),
-    (POD_DISRUPTION_BUDGETS, DISRUPTION_BUDGET),
+    (resources.HORIZONTAL_POD_AUTOSCALERS, AUTOSCALER),
+    (resources.POD_DISRUPTION_BUDGETS, DISRUPTION_BUDGET),
 )
 NETWORK_NAMES: Final[tuple[ObjectName, ...]] = (
-    (SERVICES, MASTER_SERVICE),
-    (SERVICES, WORKER_SERVICE),
-    (NETWORK_POLICIES, ROLE_WORKER),
+    (resources.SERVICES, MASTER_SERVICE),
+    (resources.SERVICES, WORKER_SERVICE),
+    (resources.NETWORK_POLICIES, ROLE_WORKER),
 )
 
 NO_CHANGES: Final[Mapping[str, TemplateChange]] = {}
@@ -95,7 +89,7 @@ async def apply_cluster(
 
 
 async def _apply(client: KubeClient, cluster: SparkCluster, operator_name: str, document: JsonObject) -> None:
-    resource = resource_type_of(document)
+    resource = resources.resource_type_of(document)
     name, namespace = document["metadata"]["name"], cluster.namespace
     existing = await _find(client, document)
     if existing is not None:
@@ -111,7 +105,7 @@ async def _apply(client: KubeClient, cluster: SparkCluster, operator_name: str, 
 async def _find(client: KubeClient, document: JsonObject) -> JsonObject | None:
     metadata = document["metadata"]
     try:
-        return await client.get(resource_type_of(document), metadata["name"], metadata["namespace"])
+        return await client.get(resources.resource_type_of(document), metadata["name"], metadata["namespace"])
     except NotFound:
         return None
 
@@ -140,7 +134,7 @@ async def has_master(client: KubeClient, key: ObjectKey, uid: str) -> bool:
         KubeError: The API failed.
     """
     try:
-        master = await client.get(STATEFUL_SETS, build_object_name(key.name, ROLE_MASTER), key.namespace)
+        master = await client.get(resources.STATEFUL_SETS, build_object_name(key.name, ROLE_MASTER), key.namespace)
     except NotFound:
         return False
     return uid in list_owner_uids(master)
@@ -172,4 +166,4 @@ async def list_cluster_pods(client: KubeClient, key: ObjectKey) -> tuple[JsonObj
         KubeError: The API failed.
     """
     selector = f"{LABEL_CLUSTER_NAME}={key.name},{LABEL_ROLE} in ({ROLE_MASTER},{ROLE_WORKER})"
-    return tuple((await client.list(PODS, key.namespace, label_selector=selector)).items)
+    return tuple((await client.list(resources.PODS, key.namespace, label_selector=selector)).items)

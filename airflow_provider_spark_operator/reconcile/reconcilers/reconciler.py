@@ -27,15 +27,7 @@ from ..attempts.attempt import ReconcileLater
 from ..kueue.queue_actions import QueueActions
 from ..objects.cache import ObjectKey, key_of
 from ..ownership.claims import Standing
-from ..reports.events import (
-    NORMAL,
-    WARNING,
-    EventRecorder,
-    ResourceEvent,
-    build_invalid_event,
-    is_reported,
-    name_failure,
-)
+from ..reports import events
 from ..serving.metrics import Metrics
 from .resources import ResourceChanged, Resources, build_status_patch
 
@@ -89,7 +81,7 @@ class Adapter(ABC, Generic[Model, Observation, AnyDecision]):
     client: KubeClient
     resources: Resources
     settings: Settings
-    recorder: EventRecorder
+    recorder: events.EventRecorder
     metrics: Metrics
     queue_actions: QueueActions
     now: Callable[[], datetime]
@@ -258,7 +250,7 @@ class Reconciler(Generic[Model, Observation, AnyDecision]):
             for action in decision.actions:
                 observed = await self._apply(action, revision, observed)
         except KubeError as error:
-            self._record_failure(revision.document, name_failure(revision.model), error)
+            self._record_failure(revision.document, events.name_failure(revision.model), error)
             raise
         return observed
 
@@ -303,17 +295,17 @@ class Reconciler(Generic[Model, Observation, AnyDecision]):
         logger.info("%s: %s", word, decision.message or decision.reason, extra={kind.noun: str(key_of(resource))})
         if is_new and word == ApplicationState.SUBMITTED:
             return  # the Event would only say that the resource exists
-        event_type = WARNING if word in kind.warning_states else NORMAL
+        event_type = events.WARNING if word in kind.warning_states else events.NORMAL
         # Without the lines of the driver's log, which the message of the state may contain.
         message = decision.message or f"{kind.noun.capitalize()} is {word}"
         self._record(resource, event_type, word, message)
 
     def _record_failure(self, resource: JsonObject, reason: str, error: KubeError) -> None:
-        if is_reported(reason, error):
-            self._record(resource, WARNING, reason, f"{error}; the controller retries")
+        if events.is_reported(reason, error):
+            self._record(resource, events.WARNING, reason, f"{error}; the controller retries")
 
     def _record(self, resource: JsonObject, event_type: str, reason: str, message: str) -> None:
-        self._recorder.record(ResourceEvent(resource, event_type, reason, message, self._now()))
+        self._recorder.record(events.ResourceEvent(resource, event_type, reason, message, self._now()))
 
     async def _handle_invalid(self, resource: JsonObject, problems: InvalidResource) -> None:
         """Report the problems of a resource that cannot be parsed, and write its final status.
@@ -325,7 +317,7 @@ class Reconciler(Generic[Model, Observation, AnyDecision]):
             KubeError: The API failed; the reconcile must be repeated.
         """
         kind, context = self._resources.kind, {self._resources.kind.noun: str(key_of(resource))}
-        event = build_invalid_event(resource, problems, self._now())
+        event = events.build_invalid_event(resource, problems, self._now())
         self._adapter.metrics.count_error(kind.type.kind, event.reason)
         logger.error("invalid %s: %s", kind.noun, event.message, extra=context)
         if self._resources.is_being_finalized(resource):

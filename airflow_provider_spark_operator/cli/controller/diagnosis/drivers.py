@@ -3,28 +3,20 @@
 import asyncio
 from collections.abc import Mapping
 
+from ....kube import resources
 from ....kube.client import KubeClient
 from ....kube.errors import KubeError, NotFound
-from ....kube.resources import (
-    CONFIG_MAPS,
-    LOCAL_ACCESS_REVIEWS,
-    PERSISTENT_VOLUME_CLAIMS,
-    PODS,
-    SERVICE_ACCOUNTS,
-    SERVICES,
-    ResourceType,
-)
 from .access import join_permissions
 from .finding import Finding, Status, report_error
 
 DEFAULT_ACCOUNT = "spark"
 """The service account in docs/manifests/workload.yaml."""
 _WRITE = ("create", "update", "patch", "delete", "deletecollection")
-DRIVER_PERMISSIONS: Mapping[ResourceType, tuple[str, ...]] = {
-    PODS: ("get", "list", "watch", *_WRITE),
-    CONFIG_MAPS: ("get", "list", *_WRITE),
-    PERSISTENT_VOLUME_CLAIMS: ("get", "list", *_WRITE),
-    SERVICES: ("get", "list", *_WRITE),
+DRIVER_PERMISSIONS: Mapping[resources.ResourceType, tuple[str, ...]] = {
+    resources.PODS: ("get", "list", "watch", *_WRITE),
+    resources.CONFIG_MAPS: ("get", "list", *_WRITE),
+    resources.PERSISTENT_VOLUME_CLAIMS: ("get", "list", *_WRITE),
+    resources.SERVICES: ("get", "list", *_WRITE),
 }
 """The permissions of the Role in docs/manifests/workload.yaml."""
 
@@ -63,7 +55,7 @@ def _advise_creation(namespace: str, account: str) -> str:
 async def _check_account(client: KubeClient, namespace: str, account: str) -> Finding:
     check = f"service account {account} of drivers"
     try:
-        await client.get(SERVICE_ACCOUNTS, account, namespace)
+        await client.get(resources.SERVICE_ACCOUNTS, account, namespace)
     except NotFound:
         return Finding(
             check, Status.FAILED, f"it does not exist in namespace {namespace}", _advise_creation(namespace, account)
@@ -90,7 +82,9 @@ async def _check_permissions(client: KubeClient, namespace: str, account: str) -
     return Finding(check, Status.PASSED, f"all {len(needed)}")
 
 
-async def _is_allowed(client: KubeClient, namespace: str, account: str, kind: ResourceType, verb: str) -> bool:
+async def _is_allowed(
+    client: KubeClient, namespace: str, account: str, kind: resources.ResourceType, verb: str
+) -> bool:
     attributes = {"namespace": namespace, "verb": verb, "group": kind.group, "resource": kind.plural}
     spec = {
         "user": f"system:serviceaccount:{namespace}:{account}",
@@ -98,10 +92,10 @@ async def _is_allowed(client: KubeClient, namespace: str, account: str, kind: Re
         "resourceAttributes": attributes,
     }
     body = {
-        "apiVersion": LOCAL_ACCESS_REVIEWS.api_version,
-        "kind": LOCAL_ACCESS_REVIEWS.kind,
+        "apiVersion": resources.LOCAL_ACCESS_REVIEWS.api_version,
+        "kind": resources.LOCAL_ACCESS_REVIEWS.kind,
         "metadata": {"namespace": namespace},
         "spec": spec,
     }
-    review = await client.create(LOCAL_ACCESS_REVIEWS, body, namespace)
+    review = await client.create(resources.LOCAL_ACCESS_REVIEWS, body, namespace)
     return bool((review.get("status") or {}).get("allowed"))

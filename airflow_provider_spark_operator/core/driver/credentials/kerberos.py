@@ -3,16 +3,7 @@
 from ...kubernetes.json_object import JsonObject
 from ..configuration.errors import DriverBuildError
 from ..configuration.text import decode_text
-from ..pod.pod import (
-    BuildContext,
-    Changes,
-    SparkPod,
-    build_config_map,
-    build_secret,
-    build_variable,
-    build_volume_with_mount,
-    get_file_content,
-)
+from ..pod import pod
 
 _PREFIX = "spark.kubernetes.kerberos."
 _KRB5_PATH_KEY = f"{_PREFIX}krb5.path"
@@ -27,7 +18,7 @@ _KEYTAB_DIRECTORY = "/mnt/secrets/kerberos-keytab"
 _KRB5_FILE = "krb5.conf"
 
 
-def mount_kerberos_configuration(submission: BuildContext, _: SparkPod) -> Changes:
+def mount_kerberos_configuration(submission: pod.BuildContext, _: pod.SparkPod) -> pod.Changes:
     """Mount `krb5.conf` from a local file or from an existing ConfigMap.
 
     Raises:
@@ -39,13 +30,13 @@ def mount_kerberos_configuration(submission: BuildContext, _: SparkPod) -> Chang
     if path is not None:
         name, key = f"{submission.naming.prefix}-krb5-file", path.rsplit("/", 1)[-1]
         instead = f"add it to a ConfigMap as {_KRB5_FILE}, and set {_KRB5_MAP_KEY} to the name of the ConfigMap"
-        content = decode_text(_KRB5_PATH_KEY, get_file_content(submission, _KRB5_PATH_KEY, path, instead))
+        content = decode_text(_KRB5_PATH_KEY, pod.get_file_content(submission, _KRB5_PATH_KEY, path, instead))
         source = {"name": name, "items": [{"key": key, "path": key}]}
-        return _mount_krb5_file(source, (build_config_map(name, {key: content}),))
-    return _mount_krb5_file({"name": existing}, ()) if existing is not None else Changes()
+        return _mount_krb5_file(source, (pod.build_config_map(name, {key: content}),))
+    return _mount_krb5_file({"name": existing}, ()) if existing is not None else pod.Changes()
 
 
-def mount_kerberos_tokens(submission: BuildContext, _: SparkPod) -> Changes:
+def mount_kerberos_tokens(submission: pod.BuildContext, _: pod.SparkPod) -> pod.Changes:
     """Mount the local keytab; if there is none, mount an existing secret with delegation tokens.
 
     The build does not log in with the keytab. spark-submit does if Kerberos is enabled.
@@ -60,41 +51,41 @@ def mount_kerberos_tokens(submission: BuildContext, _: SparkPod) -> Changes:
         return _mount_keytab(submission, keytab)
     name, item = submission.conf.get_text(_SECRET_NAME_KEY), submission.conf.get_text(_SECRET_ITEM_KEY)
     if name is None:
-        return Changes()
-    added = build_volume_with_mount(
+        return pod.Changes()
+    added = pod.build_volume_with_mount(
         {"name": "hadoop-secret", "secret": {"secretName": name}},
         {"name": "hadoop-secret", "mountPath": _TOKEN_DIRECTORY},
     )
-    location = build_variable("HADOOP_TOKEN_FILE_LOCATION", f"{_TOKEN_DIRECTORY}/{item}")
-    return Changes(pod=added.pod, container={**added.container, "env": [location]})
+    location = pod.build_variable("HADOOP_TOKEN_FILE_LOCATION", f"{_TOKEN_DIRECTORY}/{item}")
+    return pod.Changes(pod=added.pod, container={**added.container, "env": [location]})
 
 
-def _mount_keytab(submission: BuildContext, path: str) -> Changes:
+def _mount_keytab(submission: pod.BuildContext, path: str) -> pod.Changes:
     """Mount the keytab from a new secret."""
     instead = "mount the keytab in the driver, for example from a secret, and refer to it with local://"
-    content = get_file_content(submission, _KEYTAB_KEY, path, instead)
+    content = pod.get_file_content(submission, _KEYTAB_KEY, path, instead)
     name, entry = f"{submission.naming.prefix}-kerberos-keytab", path.rsplit("/", 1)[-1]
-    added = build_volume_with_mount(
+    added = pod.build_volume_with_mount(
         {"name": _KEYTAB_VOLUME, "secret": {"secretName": name}},
         {"name": _KEYTAB_VOLUME, "mountPath": _KEYTAB_DIRECTORY},
     )
-    return Changes(
+    return pod.Changes(
         pod=added.pod,
         container=added.container,
         properties={_KEYTAB_KEY: f"{_KEYTAB_DIRECTORY}/{entry}"},
-        resources=(build_secret(name, {entry: content}),),
+        resources=(pod.build_secret(name, {entry: content}),),
     )
 
 
-def _mount_krb5_file(source: JsonObject, resources: tuple[JsonObject, ...]) -> Changes:
-    added = build_volume_with_mount(
+def _mount_krb5_file(source: JsonObject, resources: tuple[JsonObject, ...]) -> pod.Changes:
+    added = pod.build_volume_with_mount(
         {"name": "krb5-file", "configMap": source},
         {"name": "krb5-file", "mountPath": f"/etc/{_KRB5_FILE}", "subPath": _KRB5_FILE},
     )
-    return Changes(pod=added.pod, container=added.container, resources=resources)
+    return pod.Changes(pod=added.pod, container=added.container, resources=resources)
 
 
-def _check_pair(submission: BuildContext, first: str, second: str) -> None:
+def _check_pair(submission: pod.BuildContext, first: str, second: str) -> None:
     for present, absent in ((first, second), (second, first)):
         if submission.conf.get_text(present) is not None and submission.conf.get_text(absent) is None:
             raise DriverBuildError(absent, f"is required together with {present}")

@@ -2,15 +2,8 @@
 
 from ...kubernetes.json_object import JsonObject
 from ...kubernetes.names import LABEL_ROLE, ROLE_EXECUTOR
+from ..configuration import ports
 from ..configuration.errors import DriverBuildError
-from ..configuration.ports import (
-    DRIVER_BLOCK_MANAGER_PORT_KEY,
-    DRIVER_PORT_KEY,
-    get_connect_port,
-    get_driver_port,
-    get_service_block_manager_port,
-    get_ui_port,
-)
 from ..pod.metadata import build_driver_labels, build_selector_label
 from ..pod.pod import BuildContext, Changes, SparkPod
 
@@ -37,8 +30,8 @@ def add_service(submission: BuildContext, _: SparkPod) -> Changes:
     return Changes(
         properties={
             "spark.driver.host": host,
-            DRIVER_PORT_KEY: str(get_driver_port(conf)),
-            DRIVER_BLOCK_MANAGER_PORT_KEY: str(get_service_block_manager_port(conf)),
+            ports.DRIVER_PORT_KEY: str(ports.get_driver_port(conf)),
+            ports.DRIVER_BLOCK_MANAGER_PORT_KEY: str(ports.get_service_block_manager_port(conf)),
         },
         resources=(_build_document(submission),),
     )
@@ -64,10 +57,10 @@ def _build_document(submission: BuildContext) -> JsonObject:
             "publishNotReadyAddresses": conf.get_boolean(f"{_PREFIX}publishNotReadyAddresses"),
             "selector": build_driver_labels(submission),
             "ports": [
-                _build_port("driver-rpc-port", get_driver_port(conf)),
-                _build_port("blockmanager", get_service_block_manager_port(conf)),
-                _build_port("spark-ui", get_ui_port(conf)),
-                {**_build_port("spark-connect", get_connect_port(conf)), "appProtocol": "grpc"},
+                _build_port("driver-rpc-port", ports.get_driver_port(conf)),
+                _build_port("blockmanager", ports.get_service_block_manager_port(conf)),
+                _build_port("spark-ui", ports.get_ui_port(conf)),
+                {**_build_port("spark-connect", ports.get_connect_port(conf)), "appProtocol": "grpc"},
             ],
         },
     }

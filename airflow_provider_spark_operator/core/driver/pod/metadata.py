@@ -2,14 +2,7 @@
 
 import re
 
-from ...kubernetes.names import (
-    LABEL_APPLICATION_SELECTOR,
-    LABEL_ROLE,
-    LABEL_SPARK_NAME,
-    LABEL_SPARK_VERSION,
-    LONGEST_LABEL_VALUE,
-    ROLE_DRIVER,
-)
+from ...kubernetes import names
 from ..configuration.errors import DriverBuildError
 from ..configuration.resource_names import build_application_name_label
 from .pod import BuildContext
@@ -20,7 +13,7 @@ _DEFAULT_NAME = "spark"
 
 def build_selector_label(submission: BuildContext) -> dict[str, str]:
     """Return the label that all resources of the application share."""
-    return {LABEL_APPLICATION_SELECTOR: submission.naming.application_id}
+    return {names.LABEL_APPLICATION_SELECTOR: submission.naming.application_id}
 
 
 def build_driver_labels(submission: BuildContext) -> dict[str, str]:
@@ -31,10 +24,10 @@ def build_driver_labels(submission: BuildContext) -> dict[str, str]:
     """
     name = submission.conf.get_text("spark.app.name")
     reserved = {
-        LABEL_SPARK_VERSION: _build_version_label(submission.inputs.spark_version),
+        names.LABEL_SPARK_VERSION: _build_version_label(submission.inputs.spark_version),
         **build_selector_label(submission),
-        LABEL_SPARK_NAME: build_application_name_label(_DEFAULT_NAME if name is None else name),
-        LABEL_ROLE: ROLE_DRIVER,
+        names.LABEL_SPARK_NAME: build_application_name_label(_DEFAULT_NAME if name is None else name),
+        names.LABEL_ROLE: names.ROLE_DRIVER,
     }
     labels = submission.conf.get_by_prefix(LABEL_PREFIX)
     for name in reserved.keys() & labels.keys():
@@ -44,7 +37,7 @@ def build_driver_labels(submission: BuildContext) -> dict[str, str]:
 
 def _build_version_label(version: str) -> str:
     """Return a version such as `4.3.0+build` as a valid label value."""
-    return re.sub(r"[^-A-Za-z0-9_.]", "_", version)[:LONGEST_LABEL_VALUE].strip("-_.")
+    return re.sub(r"[^-A-Za-z0-9_.]", "_", version)[: names.LONGEST_LABEL_VALUE].strip("-_.")
 
 
 def replace_placeholders(submission: BuildContext, value: str) -> str:
