@@ -40,6 +40,13 @@ class Growth:
         return f"{self.name:<8}{self.early:>12,.0f}{self.late:>12,.0f}{(self.late / self.early - 1) * 100:>+9.1f} %"
 
 
+def read_samples(log: str) -> list[dict[str, int]]:
+    """Read the resources that `bench.churn_controller` has reported in its log."""
+    return [
+        {name: int(value) for name, value in (word.split("=") for word in held.split())} for held in _HELD.findall(log)
+    ]
+
+
 def compute_growths(samples: Sequence[dict[str, int]]) -> list[Growth]:
     """Compute the use of each resource in the second and in the last fifth of the run."""
     fifth = max(1, len(samples) // 5)
@@ -92,9 +99,7 @@ async def run(kubeconfig: str, options: argparse.Namespace) -> None:
     ):
         await run_applications(client, ours.namespace, options.number, options.rate)
         text = log.read_text()
-    samples = [
-        {name: int(value) for name, value in (word.split("=") for word in held.split())} for held in _HELD.findall(text)
-    ]
+    samples = read_samples(text)
     print(f"{options.number:,} applications at {options.rate:g} per second, {len(samples)} samples")
     print(f"{'':<8}{'early':>12}{'late':>12}{'growth':>11}")
     for growth in compute_growths(samples):

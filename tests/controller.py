@@ -17,10 +17,12 @@ class ControllerProcess:
     Args:
         folder: The home directory. Its file `controller.log` contains the stderr of all runs.
         words: The command-line options.
+        program: The module and the words before the options.
     """
 
     folder: Path
     words: tuple[str, ...]
+    program: tuple[str, ...] = ("airflow_provider_spark_operator.cli", "reconcile")
     _process: asyncio.subprocess.Process | None = field(default=None)
 
     @property
@@ -49,7 +51,7 @@ class ControllerProcess:
         with (self.folder / "controller.log").open("ab") as log:
             self._process = await asyncio.create_subprocess_exec(
                 sys.executable,
-                *("-m", "airflow_provider_spark_operator.cli", "reconcile", *self.words),
+                *("-m", *self.program, *self.words),
                 env={**os.environ, "HOME": str(self.folder), "TMPDIR": str(self.folder), "PYTHONUNBUFFERED": "1"},
                 stdin=asyncio.subprocess.DEVNULL,
                 stdout=asyncio.subprocess.PIPE,
