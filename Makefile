@@ -244,12 +244,8 @@ publish-site: site check-tag ## Publish the documentation of the release TAG on 
 	  xargs -r .site-venv/bin/mike -q set-default --branch pages
 	@git push origin pages
 
-bench: $(stamp) ## Measure the provider, the controller (SIM_KUBECONFIG) and the local API server (KUBEBUILDER_ASSETS)
-	@$(bin)/python -m bench.driver
-	@$(bin)/python -m bench.deferral
-	@$(bin)/python -m bench.parsing
-	@$(bin)/python -m bench.controller $(CONTROLLER_LOADS)
-	@PYTHONPATH=packages/local-kubernetes/tests exec $(bin)/python -m bench.local_api
+bench: $(stamp) ## Compare measurements with goals (SIM_KUBECONFIG, KUBEBUILDER_ASSETS; BENCH_PARTS=parsing)
+	@PYTHONPATH=packages/local-kubernetes/tests exec $(bin)/python -m bench $(BENCH_PARTS)
 
 check: $(stamp) ## Run the linter, the type checker, and the checks of import directions and sizes
 	@echo "==> ruff"; $(bin)/ruff check . ; $(bin)/ruff format --check .

@@ -33,9 +33,8 @@ _HISTORY = (
 )
 
 
-def build_application(name: str, namespace: str, node: str | None = None) -> JsonObject:
-    """Build a small application. Its driver is bound to `node` if one is given."""
-    driver = {"driverSpec": {"podTemplateSpec": {"spec": {"nodeName": node}}}} if node else {}
+def build_application(name: str, namespace: str) -> JsonObject:
+    """Build a small application."""
     return {
         "apiVersion": SPARK_APPLICATIONS.api_version,
         "kind": SPARK_APPLICATIONS.kind,
@@ -50,7 +49,6 @@ def build_application(name: str, namespace: str, node: str | None = None) -> Jso
                 "spark.kubernetes.authenticate.driver.serviceAccountName": "spark",
                 "spark.kubernetes.container.image": "spark:4.3.0",
             },
-            **driver,
         },
     }
 
@@ -62,14 +60,12 @@ class Fleet:
     Attributes:
         client: The client of the API.
         namespace: The namespace, which contains only these applications.
-        node: The node of the drivers; None if the scheduler chooses it.
         created: The time at which each application was sent to the API, in seconds since the epoch.
         ended: The names of the applications in their last state.
     """
 
     client: KubeClient
     namespace: str
-    node: str | None = None
     created: dict[str, float] = field(default_factory=dict)
     ended: set[str] = field(default_factory=set)
 
@@ -82,10 +78,18 @@ class Fleet:
             if per_second:
                 await asyncio.sleep(begun + index / per_second - time.monotonic())
             self.created[name] = time.time()
-            document = build_application(name, self.namespace, self.node)
-            await self.client.create(SPARK_APPLICATIONS, document, self.namespace)
+            await self.client.create(SPARK_APPLICATIONS, build_application(name, self.namespace), self.namespace)
 
         await _run_limited(create(index, name) for index, name in enumerate(names))
+
+    async def run(self, number: int, per_second: float | None) -> None:
+        """Create N applications, and wait until they have completed."""
+        ending = asyncio.create_task(self._wait_for_completion(number))
+        try:
+            await self.create(number, per_second)
+            await ending
+        finally:
+            ending.cancel()
 
     async def create_finished(self, number: int) -> None:
         """Create N completed applications, like those that remain in a cluster for days."""
@@ -99,10 +103,8 @@ class Fleet:
 
         await _run_limited(create(f"old-{index:05}") for index in range(number))
 
-    async def wait_for_completion(self, number: int) -> None:
-        """Wait until N applications of `create` have completed. Start this method before `create`."""
-        changes = list_and_watch(self.client, SPARK_APPLICATIONS, self.namespace)
-        async with aclosing(changes) as stream:
+    async def _wait_for_completion(self, number: int) -> None:
+        async with aclosing(list_and_watch(self.client, SPARK_APPLICATIONS, self.namespace)) as stream:
             async for change in stream:
                 if isinstance(change, Changed):
                     self._record_end(change.object)
@@ -129,8 +131,8 @@ class Fleet:
 
 
 @asynccontextmanager
-async def create_fleet(client: KubeClient, *, node: str | None = None) -> AsyncIterator[Fleet]:
-    """Create a namespace for applications, and delete it at the end. `node` is the node of `Fleet`."""
+async def create_fleet(client: KubeClient) -> AsyncIterator[Fleet]:
+    """Create a namespace for applications, and delete it at the end."""
     for definition in build_custom_resource_definitions():
         await _ignore_existing(client.create(CUSTOM_RESOURCE_DEFINITIONS, definition, None))
     namespace = f"bench-{uuid4().hex[:8]}"
@@ -138,7 +140,7 @@ async def create_fleet(client: KubeClient, *, node: str | None = None) -> AsyncI
     account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "spark"}}
     await _ignore_existing(client.create(SERVICE_ACCOUNTS, account, namespace))
     try:
-        yield Fleet(client, namespace, node)
+        yield Fleet(client, namespace)
     finally:
         await _delete_namespace(client, namespace)
 

@@ -8,7 +8,6 @@ the warm-up.
 
 import argparse
 import asyncio
-import os
 import re
 import statistics
 import sys
@@ -22,6 +21,7 @@ from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
 from airflow_provider_spark_operator.kube.resources import SPARK_APPLICATIONS
 from bench.applications import build_application, create_fleet
+from bench.goals import require_cluster
 
 _HELD = re.compile(r"^held (.*)$", re.MULTILINE)
 _TIME_TO_LIVE_MILLIS = 1000
@@ -90,8 +90,8 @@ async def run_applications(client: KubeClient, namespace: str, number: int, per_
         await asyncio.sleep(1)
 
 
-async def run(kubeconfig: str, options: argparse.Namespace) -> None:
-    """Run the applications and print the results."""
+async def run(kubeconfig: str, options: argparse.Namespace) -> dict[str, float]:
+    """Run the applications, print the results, and return the value of the goal."""
     async with (
         await open_client(ClusterAccess(kubeconfig=kubeconfig)) as client,
         create_fleet(client) as ours,
@@ -102,23 +102,21 @@ async def run(kubeconfig: str, options: argparse.Namespace) -> None:
     samples = read_samples(text)
     print(f"{options.number:,} applications at {options.rate:g} per second, {len(samples)} samples")
     print(f"{'':<8}{'early':>12}{'late':>12}{'growth':>11}")
-    for growth in compute_growths(samples):
-        print(growth)
+    growths = compute_growths(samples)
+    print(*growths, sep="\n")
     print(f"errors in the log: {len(re.findall(r' ERROR ', text))}")
+    return {"growth of the controller's memory, percent": 100 * (growths[0].late / growths[0].early - 1)}
 
 
-def main() -> None:
-    """Parse the arguments and run the benchmark."""
+def main(arguments: Sequence[str]) -> dict[str, float]:
+    """Run the benchmark, print the results, and return the value of the goal."""
     parser = argparse.ArgumentParser(description="Whether the controller grows while applications come and go.")
     parser.add_argument("--number", type=int, default=5000, help="number of applications (default: 5000)")
     parser.add_argument("--rate", type=float, default=8.0, help="applications per second (default: 8)")
     parser.add_argument("--interval", type=float, default=10.0, help="seconds between two samples (default: 10)")
-    options = parser.parse_args()
-    kubeconfig = os.environ.get("SIM_KUBECONFIG")
-    if not kubeconfig:
-        sys.exit("bench.churn: set SIM_KUBECONFIG to a cluster whose node is simulated, such as by KWOK")
-    asyncio.run(run(kubeconfig, options))
+    options = parser.parse_args(arguments)
+    return asyncio.run(run(require_cluster(), options))
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

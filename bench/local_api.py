@@ -1,26 +1,28 @@
 """The speed of the local API server, compared with a real kube-apiserver: `python -m bench.local_api`.
 
 Both serve the same requests on this machine: 20 concurrent clients create, read, change and list 1,000 pods. Then 200
-watches receive each of 50 changes. The local server runs in its own process, as in normal use. The real server needs
-`KUBEBUILDER_ASSETS`, a folder with etcd and kube-apiserver.
+watches receive each of 50 changes. Each server runs in its own process, with TLS. The memory is that of all processes
+of the control plane. The real server needs `KUBEBUILDER_ASSETS`, a folder with etcd and kube-apiserver.
 """
 
 import asyncio
 import json
-import multiprocessing
 import os
 import statistics
+import subprocess
 import sys
+import tempfile
 import time
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from multiprocessing.connection import Connection
 from pathlib import Path
 
 import aiohttp
 
+from bench.goals import require
+
 from contract.documents import build_pod
-from contract.servers import run_local_server
+from contract.servers import read_server
 from control_plane import Server, start_server
 
 PODS = 1000
@@ -76,10 +78,14 @@ async def measure_requests(client: Client) -> dict[str, float]:
     """Measure the requests per second, by operation."""
     patch = {"metadata": {"labels": {"changed": "yes"}}}
     return {
-        "create a pod": await run_in_parallel(PODS, lambda n: client.send("POST", body=build_pod(f"p-{n}"))),
-        "get a pod": await run_in_parallel(PODS, lambda n: client.send("GET", f"/p-{n}")),
-        "patch a pod": await run_in_parallel(PODS, lambda n: client.send("PATCH", f"/p-{n}", patch, MERGE_PATCH)),
-        "list 1,000 pods": await run_in_parallel(CLIENTS * 2, lambda _: client.send("GET")),
+        "create a pod, per second": await run_in_parallel(
+            PODS, lambda n: client.send("POST", body=build_pod(f"p-{n}"))
+        ),
+        "get a pod, per second": await run_in_parallel(PODS, lambda n: client.send("GET", f"/p-{n}")),
+        "patch a pod, per second": await run_in_parallel(
+            PODS, lambda n: client.send("PATCH", f"/p-{n}", patch, MERGE_PATCH)
+        ),
+        "list 1,000 pods, per second": await run_in_parallel(CLIENTS * 2, lambda _: client.send("GET")),
     }
 
 
@@ -118,7 +124,7 @@ async def measure(server: Server) -> dict[str, float]:
     async with aiohttp.ClientSession(connector=connector, headers=headers) as session:
         client = Client(session, server)
         await _create_account(session, server)
-        figures = {f"{what}, per second": rate for what, rate in (await measure_requests(client)).items()}
+        figures = await measure_requests(client)
         waited = await measure_watches(client)
     figures["watch, median ms"] = statistics.median(waited)
     figures["watch, 99th of 100 ms"] = statistics.quantiles(waited, n=100)[98]
@@ -136,46 +142,47 @@ async def _create_account(session: aiohttp.ClientSession, server: Server) -> Non
 
 
 @contextmanager
-def serve_locally() -> Iterator[Server]:
-    """Run the local server in its own process."""
-    ours, theirs = multiprocessing.get_context("spawn").Pipe()
-    process = multiprocessing.get_context("spawn").Process(target=_serve, args=(theirs,))
-    process.start()
-    try:
-        url, token = ours.recv()
-        yield Server("local", url, token)
-    finally:
-        ours.send(None)
-        process.join()
+def start_local() -> Iterator[Server]:
+    """Run a local cluster without Spark in its own process."""
+    with (
+        tempfile.TemporaryDirectory() as home,
+        subprocess.Popen(  # noqa: S603 - the arguments are constant
+            [sys.executable, "-m", "local_kubernetes", "up", "--home", home], stdout=subprocess.PIPE
+        ) as process,
+    ):
+        try:
+            assert process.stdout is not None  # noqa: S101 - for the type
+            process.stdout.readline()
+            yield read_server(Path(home) / "kubeconfig")
+        finally:
+            process.terminate()
 
 
-def _serve(connection: Connection) -> None:
-    async def serve() -> None:
-        async with run_local_server() as server:
-            connection.send((server.url, server.token))
-            await asyncio.to_thread(connection.recv)
-
-    asyncio.run(serve())
-
-
-def main() -> int:
-    """Run the benchmark and print a table."""
-    columns = {"local": _measure_server(serve_locally())}
-    assets = os.environ.get("KUBEBUILDER_ASSETS")
-    if assets:
-        columns["kube-apiserver"] = _measure_server(start_server(Path(assets)))
-    else:
-        print("set KUBEBUILDER_ASSETS to a folder with etcd and kube-apiserver to measure a real server as well")
-    print(f"{'':32}" + "".join(f"{name:>16}" for name in columns))
-    for what in columns["local"]:
-        print(f"{what:32}" + "".join(f"{figures[what]:16.1f}" for figures in columns.values()))
-    return 0
+def read_memory() -> float:
+    """Read the memory of the child processes in MiB."""
+    total = 0
+    for file in Path("/proc").glob("[0-9]*/status"):
+        fields = dict(line.split(":\t", 1) for line in file.read_text().splitlines() if ":\t" in line)
+        total += int(fields["VmRSS"].split()[0]) if int(fields["PPid"]) == os.getpid() and "VmRSS" in fields else 0
+    return total / 1024
 
 
-def _measure_server(serving: AbstractContextManager[Server]) -> dict[str, float]:
-    with serving as server:
-        return asyncio.run(measure(server))
+def _measure_server(starting: AbstractContextManager[Server]) -> dict[str, float]:
+    begun = time.perf_counter()
+    with starting as server:
+        started = time.perf_counter() - begun
+        return {"seconds to start": started, **asyncio.run(measure(server)), "memory, MiB": read_memory()}
+
+
+def main(_: Sequence[str] = ()) -> dict[str, float]:
+    """Run the benchmark, print a table, and return the values of the goals."""
+    assets = Path(require("KUBEBUILDER_ASSETS", "a folder with etcd and kube-apiserver"))
+    local, real = _measure_server(start_local()), _measure_server(start_server(assets))
+    print(f"{'':32}{'local':>16}{'kube-apiserver':>16}")
+    for what in local:
+        print(f"{what:32}{local[what]:16.1f}{real[what]:16.1f}")
+    return {f"local API server / kube-apiserver, {what}": local[what] / real[what] for what in local}
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main(sys.argv[1:])
