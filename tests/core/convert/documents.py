@@ -1,9 +1,11 @@
-"""Documents of Kubeflow's operator: a small one, and Hypothesis strategies of large ones."""
+"""Documents of Kubeflow's operator: a small one with its conversion, and Hypothesis strategies of large ones."""
 
 from typing import Any
 
 from hypothesis import strategies as st
 
+from airflow_provider_spark_operator.core.convert.document import convert_document
+from airflow_provider_spark_operator.core.convert.report import Conversion
 from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
 
 IMAGE = "spark:4.3.0"
@@ -27,6 +29,21 @@ def build_document(name: str = "pi", metadata: JsonObject | None = None, **spec:
         "metadata": {"name": name, "namespace": "ns", **(metadata or {})},
         "spec": {key: value for key, value in fields.items() if value is not None},
     }
+
+
+def convert(**spec: Any) -> Conversion:
+    """Convert the small document with these fields of its spec."""
+    (conversion,) = convert_document(build_document(**spec))
+    return conversion
+
+
+def convert_spec(**spec: Any) -> JsonObject:
+    """Return the spec of the converted document, which has no problems."""
+    conversion = convert(**spec)
+    assert conversion.problems == ()
+    assert conversion.document is not None
+    converted: JsonObject = conversion.document["spec"]
+    return converted
 
 
 WORDS = st.text("abcdefghij", min_size=1, max_size=8)

@@ -1,26 +1,10 @@
 """The main file, the dependencies and the properties of a converted application."""
 
-from typing import Any
-
-from airflow_provider_spark_operator.core.convert.document import convert_document
 from airflow_provider_spark_operator.core.convert.report import Conversion, Outcome
 from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
-from tests.core.convert.documents import build_document
+from tests.core.convert.documents import convert, convert_spec
 
 R_PROGRAM: JsonObject = {"type": "R", "mainApplicationFile": "local:///main.R"}
-
-
-def convert(**spec: Any) -> Conversion:
-    (conversion,) = convert_document(build_document(**spec))
-    return conversion
-
-
-def convert_spec(**spec: Any) -> JsonObject:
-    conversion = convert(**spec)
-    assert conversion.problems == ()
-    assert conversion.document is not None
-    converted: JsonObject = conversion.document["spec"]
-    return converted
 
 
 def find_outcome(conversion: Conversion, path: str) -> Outcome:

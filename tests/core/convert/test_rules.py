@@ -8,22 +8,9 @@ import pytest
 from airflow_provider_spark_operator.core.convert.document import convert_document
 from airflow_provider_spark_operator.core.convert.report import Conversion, Outcome, Status
 from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
-from tests.core.convert.documents import build_document
+from tests.core.convert.documents import build_document, convert, convert_spec
 
 PYTHON: JsonObject = {"type": "Python", "mainApplicationFile": "local:///main.py", "mainClass": None}
-
-
-def convert(**spec: Any) -> Conversion:
-    (conversion,) = convert_document(build_document(**spec))
-    return conversion
-
-
-def convert_spec(**spec: Any) -> JsonObject:
-    conversion = convert(**spec)
-    assert conversion.problems == ()
-    assert conversion.document is not None
-    converted: JsonObject = conversion.document["spec"]
-    return converted
 
 
 def find_outcome(conversion: Conversion, path: str) -> tuple[Outcome, str]:
