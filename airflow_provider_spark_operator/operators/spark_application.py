@@ -28,6 +28,7 @@ from ..core.parameters.arguments import (
     check_metrics,
 )
 from ..core.parameters.declaration import Form
+from ..core.parameters.parameter_problems import find_problems
 from ..core.parameters.parameter_types import (
     ConfigMap,
     DynamicAllocation,
@@ -441,7 +442,7 @@ class SparkApplicationOperator(ResourceOperator):
         known = checks.select_known_parameters({name: values[name] for name in PARAMETERS})
         problems = [find_ttl_problem(ttl), find_retention_problem("keep_driver", keep_driver)]
         problems.append(find_retention_problem("keep_failed_driver", keep_failed_driver))
-        checks.check_problems([*known.find_problems(alone=application is None), *problems])
+        checks.check_problems([*find_problems(known, alone=application is None), *problems])
         if api_version or checks.names_other_dialect(self.application):
             from .dialect_checks import check_dialect
 

@@ -19,6 +19,7 @@ from ..core.parameters.arguments import (
     check_choice,
     check_connection_id,
 )
+from ..core.parameters.parameter_problems import find_problems
 from ..links.spark_cluster import CLUSTER_LINKS
 from .checks import (
     check_problems,
@@ -134,7 +135,7 @@ class SparkClusterOperator(ResourceOperator):
         check_unless_template(name, _find_name_problem)
         check_unless_template(namespace, find_namespace_problem)
         queue = {"kueue_queue": kueue_queue, "kueue_priority": kueue_priority}
-        check_problems(select_known_parameters(queue).find_problems())
+        check_problems(find_problems(select_known_parameters(queue)))
         check_connection_id(kubernetes_conn_id)
 
     def _create_run(self, context: Context) -> "ClusterCreation":

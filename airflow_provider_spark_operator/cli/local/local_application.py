@@ -18,6 +18,7 @@ from ...core.driver.configuration.uris import build_file_uri, is_local
 from ...core.kubernetes.json_object import JsonObject
 from ...core.kubernetes.problems import InvalidResource, filter_errors, filter_warnings
 from ...core.parameters.parameter_checks import is_python_package
+from ...core.parameters.parameter_problems import find_problems
 from ...core.parameters.parameters import Parameters, split_list
 from ...core.spark.spark_conf import DYNAMIC_ALLOCATION_KEY
 from ...core.validation.application import validate_application
@@ -96,7 +97,7 @@ def _compose_program(file: str, arguments: Sequence[str], values: Mapping[str, A
     parameters = Parameters(**{**defaults, **values})
     if parameters.sql is None:
         return apply_parameters(document, _add_report_module(parameters), name)
-    if problems := parameters.find_problems():
+    if problems := find_problems(parameters):
         raise InvalidResource(problems)
     composition = Composition(document, parameters, TaskSettings(), [str(Path.cwd())], sql_output=sql_format)
     return composition.compose(upload_nothing)

@@ -16,6 +16,7 @@ from ...core.kubernetes.json_object import JsonObject
 from ...core.kubernetes.manifest import build_manifest, is_stored
 from ...core.kubernetes.names import DEFAULT_API_VERSION
 from ...core.kubernetes.problems import InvalidResource, Problem
+from ...core.parameters.parameter_problems import find_problems
 from ...core.parameters.parameters import DECLARATIONS, NAMES, Parameters
 from ...core.spark.installation import advise_installation
 from ...follow.access.errors import NameTaken
@@ -169,7 +170,7 @@ def _compose(request: Request, write: WriteObject) -> JsonObject:
         name = request.name or _build_name(request.file)
         document = read_document(None, request.api_version, name=name, namespace=None)
         values = _add_program(request.file, values)
-        problems = Parameters(**values).find_problems(alone=True)
+        problems = find_problems(Parameters(**values), alone=True)
         if problems:
             raise InvalidResource(problems)
     else:

@@ -7,6 +7,7 @@ from ..dialects.dialect import dialect_of
 from ..kubernetes.json_object import JsonObject, copy_object
 from ..kubernetes.names import LABEL_PRIORITY_CLASS, LABEL_QUEUE_NAME
 from ..kubernetes.problems import InvalidResource
+from ..parameters.parameter_problems import find_problems
 from ..parameters.parameter_types import read_seconds
 from ..parameters.parameters import Parameters
 from ..parameters.pod_settings import format_values
@@ -54,7 +55,7 @@ def apply_parameters(document: JsonObject, parameters: Parameters, name: str = "
     Raises:
         InvalidResource: A parameter is not valid, or a part of the document has the wrong type.
     """
-    problems = parameters.find_problems()
+    problems = find_problems(parameters)
     if problems:
         raise InvalidResource(problems)
     dialect = dialect_of(document.get("apiVersion"))

@@ -4,24 +4,15 @@ A parameter may be a template expression, or not be known yet (`PENDING`). It is
 """
 
 import re
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from posixpath import normpath
-from typing import Any, Final, TypeAlias
+from typing import Final
 
-from ..kubernetes.names import LABEL_QUEUE_NAME
 from ..kubernetes.problems import Problem
-from ..spark.spark_conf import DYNAMIC_ALLOCATION_KEY, IMAGE_KEY, uses_dynamic_allocation
-from ..spark.spot import SPOT_LABELS
 from . import parameter_checks as checks
 from .declaration import Form, Panel, declare, read_declarations
 from .parameter_types import (
-    PODS_ALL,
-    PODS_DRIVER,
-    PODS_EXECUTORS,
-    YUNIKORN,
     ConfigMap,
     DynamicAllocation,
     RestartPolicy,
@@ -29,11 +20,9 @@ from .parameter_types import (
     Secret,
     Timeouts,
     Volume,
-    is_in,
-    read_flag,
 )
 from .pending import is_pending
-from .validators import integer, mask_user, name_of, one_of, optional
+from .validators import integer, mask_user, name_of, one_of
 
 _VERSION_IN_TAG = re.compile(r":v?([0-9]+\.[0-9]+\.[0-9]+)[^/:@]*(?:@[^/]*)?\Z")
 _FOLDER = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*://[^ ]")
@@ -43,10 +32,6 @@ MEMORY_KEYS: Final = (
     "spark.executor.memory",
     "spark.executor.memoryOverhead",
 )
-
-
-_Entries: TypeAlias = Sequence[Mapping[str, Any]]
-_Problems: TypeAlias = dict[str, Problem]
 
 
 @dataclass(frozen=True)
@@ -253,26 +238,6 @@ class Parameters:
         "scheduler of the pods: volcano, yunikorn or another; or name=yunikorn,queue=root.data",
     )
 
-    def find_problems(self, *, alone: bool = False) -> list[Problem]:
-        """Return the problems that can be found before templates are rendered.
-
-        Args:
-            alone: Whether there is no document that the parameters override.
-        """
-        # DAG files run these checks for each task: only what the task sets may cost time.
-        given = {name: value for name in NAMES if (value := getattr(self, name)) is not None}
-        found = [problem for name, value in given.items() for problem in _CHECKS[name](name, value)]
-        if not found and not given.keys().isdisjoint(("secrets", "config_maps", "volumes")):
-            found += self._find_conflicts()
-        found += filter(None, (self._find_script_problem(), self._find_limit_problem(), self._find_queue_problem()))
-        found += filter(None, (self._find_executor_problem(),))
-        if alone and all(one is None for one in (self.py_file, self.py_files, self.main_class, self.sql)):
-            found.append(Problem("", "no program is given: set application, py_file, sql, or main_class with jars"))
-        elif alone and not found:
-            priorities = (self._find_priority_problem(), self._find_exclusion_problem())
-            found += filter(None, (self._find_version_problem(), self._find_instances_problem(), *priorities))
-        return found
-
     @property
     def properties(self) -> dict[str, str]:
         """The Spark properties of `conf` as strings."""
@@ -283,139 +248,9 @@ class Parameters:
         """Whether `executor_instances` is 0."""
         return self.executor_instances is not None and str(self.executor_instances).strip() == "0"
 
-    def _find_conflicts(self) -> list[Problem]:
-        """Return the names and paths that one pod would get twice. The values have no other problems."""
-        groups = [_list_known_parts(values) for values in (self.secrets, self.config_maps, self.volumes)]
-        variables = _get_parts(self.env_vars, dict)
-        # Most tasks have no conflict, even if each pod gets everything.
-        if not _list_conflicts(variables, *groups):
-            return []
-        found: dict[str, Problem] = {}
-        for role in (PODS_DRIVER, PODS_EXECUTORS):
-            entries = [[entry for entry in group if is_in(entry.get("pods") or PODS_ALL, role)] for group in groups]
-            found |= _list_conflicts(variables, *entries)
-        return list(found.values())
-
-    def _find_script_problem(self) -> Problem | None:
-        if self.sql is not None:
-            others = [name for name in ("py_file", "main_class", "arguments") if getattr(self, name) is not None]
-            return Problem("sql", f"cannot be set together with {', '.join(others)}") if others else None
-        if self.sql_parameters is not None:
-            return Problem("sql_parameters", "has no effect without sql: set sql")
-        if self.py_file is None or self.main_class is None:
-            return None
-        return Problem("main_class", "cannot be set together with py_file: an application runs a script or a class")
-
-    def _find_version_problem(self) -> Problem | None:
-        if self.spark_version is not None or not isinstance(self.conf, Mapping | None):
-            return None
-        image = (self.conf or {}).get(IMAGE_KEY) if self.image is None else self.image
-        if image is not None and (is_pending(image) or find_version_in_tag(str(image))):
-            return None
-        reason = f"the tag of {image} does not start with the version" if image else "no image is set"
-        advice = "Set spark_version, or an image whose tag starts with the version, such as spark:4.3.0"
-        return Problem("spark_version", f"is required, because {reason}. {advice}")
-
-    def _find_instances_problem(self) -> Problem | None:
-        """Return the problem with 0 executors, which Spark accepts only with dynamic allocation."""
-        if not self.has_no_executors or not isinstance(self.conf, Mapping | None):
-            return None
-        allocation = self.dynamic_allocation
-        if allocation is not None and read_flag(allocation) is not False:
-            return None
-        conf = self.conf or {}
-        enabled = conf.get(DYNAMIC_ALLOCATION_KEY)
-        if (enabled is not None and is_pending(enabled)) or uses_dynamic_allocation(conf):
-            return None
-        return Problem("executor_instances", "must be at least 1, or set dynamic_allocation")
-
-    def _find_limit_problem(self) -> Problem | None:
-        """Return the problem with more executors than dynamic allocation permits: the driver of Spark would fail."""
-        allocation = self.dynamic_allocation
-        parts = _get_parts(allocation, DynamicAllocation)
-        numbers = [str(number).strip() for number in (self.executor_instances, parts.get("max"))]
-        if not all(number.isdecimal() for number in numbers) or int(numbers[0]) <= int(numbers[1]):
-            return None
-        return Problem("executor_instances", f"must be at most {numbers[1]}, the max of dynamic_allocation")
-
-    def _find_queue_problem(self) -> Problem | None:
-        """Return the problem with a label that would replace the queue of YuniKorn."""
-        scheduler = _get_parts(self.scheduler, Scheduler)
-        labels = self.labels if isinstance(self.labels, Mapping) else {}
-        if scheduler.get("name") != YUNIKORN or scheduler.get("queue") is None or "queue" not in labels:
-            return None
-        return Problem("labels", "the label `queue` is also set by the parameter `scheduler`: set only one of the two")
-
-    def _find_executor_problem(self) -> Problem | None:
-        """Return the problem with executors that the cluster or the version of Spark does not support."""
-        if self.executors_on_spot is not None and self.cluster is not None:
-            return Problem("executors_on_spot", "cannot be set together with cluster, whose workers run the executors")
-        spot, selector = self.executors_on_spot, self.node_selector
-        labels = SPOT_LABELS.get(spot.strip(), ())[:1] if isinstance(spot, str) else _get_parts(spot, Mapping)
-        if not _get_parts(selector, Mapping).keys().isdisjoint(labels):
-            return Problem("node_selector", "sets the label of executors_on_spot for all pods: remove it here")
-        given = [name for name in ("executor_recovery", "executor_resize") if getattr(self, name) is not None]
-        tag = find_version_in_tag(self.image) if isinstance(self.image, str) else None
-        version = next((each for each in (self.spark_version, tag) if isinstance(each, str)), "")
-        numbers = [int(each) for each in version.split(".")[:2] if each.isdecimal()]
-        return (
-            Problem(given[0], f"requires Spark 4.2, not {version}") if given and numbers and numbers < [4, 2] else None
-        )
-
-    def _find_exclusion_problem(self) -> Problem | None:
-        """Return the problem with dependencies to leave out if there are no packages."""
-        if self.exclude_packages is None or self.packages is not None or self.conf is not None:
-            return None
-        return Problem("exclude_packages", "has no effect without packages: set packages")
-
-    def _find_priority_problem(self) -> Problem | None:
-        """Return the problem with a priority without a queue, which has no effect."""
-        labels = self.labels if self.labels is not None else {}
-        if (
-            self.kueue_priority is None
-            or self.kueue_queue is not None
-            or is_pending(labels)
-            or LABEL_QUEUE_NAME in labels
-        ):
-            return None
-        return Problem("kueue_priority", "has no effect without a queue: set kueue_queue")
-
-
-def _get_parts(value: object, kind: type) -> Mapping[str, Any]:
-    """Return the parts of a value that groups settings. Empty if it is not of the type, nor an object."""
-    return value if isinstance(value, Mapping) else vars(value) if isinstance(value, kind) else {}
-
-
-def _list_known_parts(values: Sequence[object] | None) -> list[Mapping[str, Any]]:
-    """Return the parts of each entry, if the parts that can conflict are known."""
-    known = [] if is_pending(values) else [_get_parts(entry, object) for entry in values or () if not is_pending(entry)]
-    set_parts = [[parts.get(name) for name in ("name", "path", "pods", "env") if parts.get(name)] for parts in known]
-    return [parts for parts, given in zip(known, set_parts, strict=True) if not any(map(is_pending, given))]
-
-
-def _list_conflicts(variables: Iterable[str], secrets: _Entries, config_maps: _Entries, volumes: _Entries) -> _Problems:
-    """Return the problem of each name and path that these entries contain twice."""
-    found: _Problems = {}
-    for path in _list_repeated(
-        [normpath(one["path"]) for one in (*secrets, *config_maps, *volumes) if one.get("path")]
-    ):
-        found[path] = Problem("", f"secrets, config_maps and volumes mount {path} twice: choose other paths")
-    for name in _list_repeated([entry["name"] for entry in volumes]):
-        found[name] = Problem("volumes", f"{name} is given twice: choose other names")
-    for variable in _list_repeated([*variables, *(name for entry in secrets for name in entry.get("env") or ())]):
-        found[variable] = Problem("", f"env_vars and secrets set {variable} twice: remove one of them")
-    return found
-
-
-def _list_repeated(values: Sequence[str]) -> list[str]:
-    if len(set(values)) == len(values):
-        return []
-    return [value for value, number in Counter(values).items() if number > 1]
-
 
 DECLARATIONS: Final = read_declarations(Parameters)
 NAMES: Final = tuple(DECLARATIONS)
-_CHECKS: Final = {name: optional(declaration.check) for name, declaration in DECLARATIONS.items()}
 
 
 def select_names(*forms: Form) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ import pytest
 
 from airflow_provider_spark_operator.cli.submission.parameter_options import OPTIONS, read_parameter_values
 from airflow_provider_spark_operator.core.parameters.declaration import Form
+from airflow_provider_spark_operator.core.parameters.parameter_problems import find_problems
 from airflow_provider_spark_operator.core.parameters.parameters import NAMES, STRUCTURED, Parameters
 
 
@@ -43,7 +44,7 @@ def test_each_parameter_has_an_option() -> None:
 )  # fmt: skip
 def test_value_is_read_as_a_valid_parameter(name: str, given: Any, expected: Any) -> None:
     assert read_parameter_values({name: given}) == {name: expected}
-    assert Parameters(**{name: expected}).find_problems() == []
+    assert find_problems(Parameters(**{name: expected})) == []
 
 
 def test_template_is_the_text_of_a_file(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import pytest
 
 from airflow_provider_spark_operator.core.compose.application import apply_parameters
 from airflow_provider_spark_operator.core.kubernetes.problems import InvalidResource
+from airflow_provider_spark_operator.core.parameters.parameter_problems import find_problems
 from airflow_provider_spark_operator.core.parameters.parameters import Parameters
 from airflow_provider_spark_operator.core.spark.spot import SPOT_LABELS
 
@@ -132,4 +133,4 @@ def test_invalid_value_is_reported(parameters: dict[str, Any], problem: str) -> 
 
 @pytest.mark.parametrize("image", [None, "spark", "spark:4.2.0", "spark:10.0.0", "{{ var.value.image }}"])
 def test_version_that_is_new_or_unknown_is_accepted(image: str | None) -> None:
-    assert Parameters(executor_resize=60, executor_recovery=True, image=image).find_problems() == []
+    assert find_problems(Parameters(executor_resize=60, executor_recovery=True, image=image)) == []

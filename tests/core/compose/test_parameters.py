@@ -8,6 +8,7 @@ import pytest
 from airflow_provider_spark_operator.core.compose.application import apply_parameters
 from airflow_provider_spark_operator.core.compose.document import new_application, override_metadata
 from airflow_provider_spark_operator.core.kubernetes.problems import InvalidResource, filter_errors
+from airflow_provider_spark_operator.core.parameters.parameter_problems import find_problems
 from airflow_provider_spark_operator.core.parameters.parameters import Parameters, find_folder_problem
 from airflow_provider_spark_operator.core.parameters.pending import PENDING, Pending
 from airflow_provider_spark_operator.core.validation.application import validate_application
@@ -233,7 +234,7 @@ INVALID = [
 
 @pytest.mark.parametrize(("parameters", "message"), INVALID)
 def test_invalid_parameters_are_reported_with_their_paths(parameters: dict[str, Any], message: str) -> None:
-    found = Parameters(**parameters).find_problems(alone=True)
+    found = find_problems(Parameters(**parameters), alone=True)
     assert re.search(message, "\n".join(map(str, found)))
 
 
@@ -246,7 +247,7 @@ def test_invalid_parameter_raises_when_applied() -> None:
 def test_zero_executors_are_accepted_with_dynamic_allocation(enabled: Pending | bool | str) -> None:
     conf = {"spark.dynamicAllocation.enabled": enabled}
     given = Parameters(py_file="local:///a.py", image="spark:4.3.0", executor_instances=0, conf=conf)
-    assert given.find_problems(alone=True) == []
+    assert find_problems(given, alone=True) == []
 
 
 @pytest.mark.parametrize("allocation", [True, "true", {"min": 0}, "{{ params.dynamic }}"])
@@ -254,14 +255,14 @@ def test_zero_executors_are_accepted_with_the_parameter_dynamic_allocation(alloc
     given = Parameters(
         py_file="local:///a.py", image="spark:4.3.0", executor_instances=0, dynamic_allocation=allocation
     )
-    assert given.find_problems(alone=True) == []
+    assert find_problems(given, alone=True) == []
 
 
 @pytest.mark.parametrize("value", [PENDING, "{{ params.n }}"])
 def test_templated_and_pending_parameters_are_not_checked(value: Any) -> None:
     names = ("image", "executor_instances", "driver_memory", "arguments")
-    assert Parameters(py_file="local:///a.py", **dict.fromkeys(names, value)).find_problems(alone=True) == []
-    assert Parameters(py_file="local:///a.py", image=value, conf=value).find_problems(alone=True) == []
+    assert find_problems(Parameters(py_file="local:///a.py", **dict.fromkeys(names, value)), alone=True) == []
+    assert find_problems(Parameters(py_file="local:///a.py", image=value, conf=value), alone=True) == []
 
 
 @pytest.mark.parametrize(
@@ -275,7 +276,7 @@ def test_cluster_sets_master_and_disables_authentication(name: str, url: str) ->
 
 @pytest.mark.parametrize("name", ["p" * 45, f"{'1' * 63}/pi", " ns/pi "])
 def test_valid_cluster_name_is_accepted(name: str) -> None:
-    assert Parameters(cluster=name).find_problems() == []
+    assert find_problems(Parameters(cluster=name)) == []
 
 
 def test_authentication_set_in_conf_is_kept() -> None:
@@ -285,7 +286,7 @@ def test_authentication_set_in_conf_is_kept() -> None:
 
 @pytest.mark.parametrize("name", ["Shared", "spark://x:7077", "a/b/c", 3, "pi-", "ns-/pi", "/pi", "ns/", "p" * 46])
 def test_invalid_cluster_name_is_reported(name: Any) -> None:
-    (problem,) = Parameters(cluster=name).find_problems()
+    (problem,) = find_problems(Parameters(cluster=name))
     assert str(problem).startswith("cluster: must be the name of a SparkCluster")
 
 

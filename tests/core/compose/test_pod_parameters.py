@@ -9,6 +9,7 @@ import pytest
 from airflow_provider_spark_operator.core.compose.application import apply_parameters
 from airflow_provider_spark_operator.core.compose.document import new_application, override_metadata
 from airflow_provider_spark_operator.core.kubernetes.problems import InvalidResource, filter_errors
+from airflow_provider_spark_operator.core.parameters.parameter_problems import find_problems
 from airflow_provider_spark_operator.core.parameters.parameter_types import convert_to_plain
 from airflow_provider_spark_operator.core.parameters.parameters import Parameters
 from airflow_provider_spark_operator.core.validation.application import validate_application
@@ -159,10 +160,10 @@ def test_restart_policy_keeps_other_fields_of_the_manifest() -> None:
 
 def test_excluded_packages_need_packages() -> None:
     alone = Parameters(py_file="local:///a.py", image="spark:4.3.0", exclude_packages="a:b")
-    assert [str(problem) for problem in alone.find_problems(alone=True)] == [
+    assert [str(problem) for problem in find_problems(alone, alone=True)] == [
         "exclude_packages: has no effect without packages: set packages"
     ]
-    assert alone.find_problems() == []  # the manifest may have packages
+    assert find_problems(alone) == []  # the manifest may have packages
 
 
 def test_short_timeout_is_not_rounded_to_no_limit() -> None:
@@ -402,11 +403,11 @@ TEMPLATED: list[dict[str, Any]] = [
 
 @pytest.mark.parametrize("parameters", TEMPLATED)
 def test_template_expression_is_valid_before_it_is_rendered(parameters: dict[str, Any]) -> None:
-    assert Parameters(**parameters).find_problems() == []
+    assert find_problems(Parameters(**parameters)) == []
 
 
 @pytest.mark.parametrize("name", ["env_vars", "annotations"])
 def test_messages_do_not_contain_values(name: str) -> None:
     given: dict[str, Any] = {name: {"A": ["hunter2"], "B": "hunter2"}}
-    (problem,) = Parameters(**given).find_problems()
+    (problem,) = find_problems(Parameters(**given))
     assert "hunter2" not in str(problem)

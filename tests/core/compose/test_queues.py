@@ -8,6 +8,7 @@ import pytest
 from airflow_provider_spark_operator.core.compose.application import apply_parameters
 from airflow_provider_spark_operator.core.compose.document import new_application
 from airflow_provider_spark_operator.core.kubernetes.problems import InvalidResource
+from airflow_provider_spark_operator.core.parameters.parameter_problems import find_problems
 from airflow_provider_spark_operator.core.parameters.parameters import Parameters
 from airflow_provider_spark_operator.core.parameters.pending import PENDING
 from airflow_provider_spark_operator.parameters import Scheduler
@@ -130,7 +131,7 @@ def test_invalid_value_is_rejected(parameters: dict[str, Any], message: str) -> 
 
 def test_values_that_are_not_known_yet_are_accepted() -> None:
     unknown = Parameters(kueue_queue="{{ params.queue }}", scheduler={"name": PENDING, "queue": "data"})
-    assert unknown.find_problems() == []
+    assert find_problems(unknown) == []
 
 
 @pytest.mark.parametrize(
@@ -145,7 +146,7 @@ def test_values_that_are_not_known_yet_are_accepted() -> None:
 )
 def test_priority_needs_a_queue_if_there_is_no_manifest(parameters: dict[str, Any], is_accepted: bool) -> None:
     program: dict[str, Any] = {"py_file": "local:///job.py", "image": "spark:4.3.0"}
-    problems = Parameters(kueue_priority="high", **program, **parameters).find_problems(alone=True)
+    problems = find_problems(Parameters(kueue_priority="high", **program, **parameters), alone=True)
     assert [problem.path for problem in problems] == ([] if is_accepted else ["kueue_priority"])
 
 

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from airflow_provider_spark_operator.core.parameters.arguments import advise_suffix
+from airflow_provider_spark_operator.core.parameters.parameter_problems import find_problems
 from airflow_provider_spark_operator.core.parameters.parameters import Parameters
 from airflow_provider_spark_operator.core.parameters.pending import PENDING
 
@@ -41,12 +42,12 @@ class Secret:
     ],
 )
 def test_unsuitable_value_is_a_problem_with_advice(name: str, value: Any, message: str) -> None:
-    (problem,) = Parameters(**{name: value}).find_problems()
+    (problem,) = find_problems(Parameters(**{name: value}))
     assert message in str(problem)
 
 
 def test_arguments_of_all_scalar_types_are_valid() -> None:
-    assert not Parameters(arguments=["a", 1, 2.5, True, "{{ a }}", PENDING]).find_problems()
+    assert not find_problems(Parameters(arguments=["a", 1, 2.5, True, "{{ a }}", PENDING]))
 
 
 def test_usual_suffix_needs_no_advice() -> None:
