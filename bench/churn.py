@@ -23,7 +23,7 @@ from airflow_provider_spark_operator.kube.resources import SPARK_APPLICATIONS
 from bench.applications import build_application, create_fleet
 from bench.goals import require_cluster
 
-_HELD = re.compile(r"^held (.*)$", re.MULTILINE)
+_HELD = re.compile(r"^held ((?:\w+=\d+ ?)+)$", re.MULTILINE)
 _TIME_TO_LIVE_MILLIS = 1000
 _LOOKED_AT = ("rss", "files", "tasks", "objects")
 

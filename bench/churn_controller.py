@@ -32,7 +32,8 @@ def _look(seconds: float, ended: threading.Event, loops: _Remembering) -> None:
         files = sum(1 for _ in Path("/proc/self/fd").iterdir())
         rss = int(Path("/proc/self/statm").read_text().split()[1]) * _PAGE_KIB
         blocks = sys.getallocatedblocks()
-        print(f"held rss={rss} files={files} tasks={tasks} objects={blocks}", file=sys.stderr, flush=True)
+        # In one write: the log of the controller must not come between a line and its end.
+        sys.stderr.write(f"held rss={rss} files={files} tasks={tasks} objects={blocks}\n")
 
 
 if __name__ == "__main__":
