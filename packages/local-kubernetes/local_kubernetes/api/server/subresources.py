@@ -2,10 +2,11 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
+from datetime import UTC, datetime
 
 from aiohttp import web
 
-from ..kinds.documents import JsonObject, get_text
+from ..kinds.documents import JsonObject, format_timestamp, get_text
 from ..kinds.kinds import PODS, Kind
 from ..kinds.missing_features import find_missing_subresource
 from ..kinds.status import (
@@ -113,13 +114,11 @@ class SubresourceHandlers:
         _check_eviction(request, eviction)
         options = parse_delete_options(request.http.query, eviction.get("deleteOptions") or {})
         self._store.delete(
-            PODS,
-            *request.place,
-            grace_seconds=options.grace_seconds,
-            uid=options.uid,
-            resource_version=options.resource_version,
-            dry_run=options.dry_run,
+            PODS, *request.place, uid=options.uid, resource_version=options.resource_version, dry_run=True
         )
+        if not options.dry_run:
+            self._store.update(PODS, *request.place, _add_disruption, subresource="status")
+            self._store.delete(PODS, *request.place, grace_seconds=options.grace_seconds)
         return build_json_response(_SUCCESS, 201)
 
     async def _scale(self, request: ResourceRequest) -> web.StreamResponse:
@@ -139,6 +138,15 @@ class SubresourceHandlers:
                 "scale",
             )
         return build_json_response(build_scale(served, current))
+
+
+def _add_disruption(pod: JsonObject) -> JsonObject:
+    """Add the condition by which controllers recognize an evicted pod."""
+    why = {"reason": "EvictionByEvictionAPI", "message": "Eviction API: evicting"}
+    times = {"lastProbeTime": None, "lastTransitionTime": format_timestamp(datetime.now(UTC))}
+    others = [item for item in pod["status"].get("conditions") or () if item["type"] != "DisruptionTarget"]
+    pod["status"]["conditions"] = [*others, {"type": "DisruptionTarget", "status": "True", **why, **times}]
+    return pod
 
 
 def _check_eviction(request: ResourceRequest, eviction: JsonObject) -> None:

@@ -354,4 +354,5 @@ async def eviction_deletes_pod(api: Conversation) -> None:
     eviction = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": "a"}}
     await api.post(api.path("pods/a/eviction"), eviction)
     await api.get(api.path("pods/a"), show=_get_metadata)
+    await api.get(api.path("pods/a"), show=lambda body: body["status"]["conditions"])
     await api.post(api.path("pods/missing/eviction"), eviction | {"metadata": {"name": "missing"}})
