@@ -17,7 +17,7 @@ from concurrent.futures import ProcessPoolExecutor
 from bench.goals import NotMeasured, format_goals, run_part
 
 PARTS = (
-    *("driver", "parsing", "deferral", "controller --rounds 5", "reaction", "churn --number 2500 --rate 4"),
+    *("driver", "parsing", "deferral", "controller --rounds 5", "reaction", "running", "churn --number 2500 --rate 4"),
     *("local_api", "local_run"),
 )
 

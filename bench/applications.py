@@ -61,16 +61,17 @@ class Fleet:
         client: The client of the API.
         namespace: The namespace, which contains only these applications.
         created: The time at which each application was sent to the API, in seconds since the epoch.
-        ended: The names of the applications in their last state.
     """
 
     client: KubeClient
     namespace: str
     created: dict[str, float] = field(default_factory=dict)
-    ended: set[str] = field(default_factory=set)
 
-    async def create(self, number: int, per_second: float | None) -> None:
-        """Create N applications, as fast as the API accepts them or at a steady rate."""
+    async def create(self, number: int, per_second: float | None, *, is_endless: bool = False) -> None:
+        """Create N applications, as fast as the API accepts them or at a steady rate.
+
+        The drivers of endless applications run until they are deleted.
+        """
         names = [f"app-{index:05}" for index in range(number)]
         begun = time.monotonic()
 
@@ -78,7 +79,10 @@ class Fleet:
             if per_second:
                 await asyncio.sleep(begun + index / per_second - time.monotonic())
             self.created[name] = time.time()
-            await self.client.create(SPARK_APPLICATIONS, build_application(name, self.namespace), self.namespace)
+            document = build_application(name, self.namespace)
+            if is_endless:
+                document["spec"]["sparkConf"]["spark.kubernetes.driver.label.simulated-life"] = "endless"
+            await self.client.create(SPARK_APPLICATIONS, document, self.namespace)
 
         await _run_limited(create(index, name) for index, name in enumerate(names))
 
@@ -104,18 +108,14 @@ class Fleet:
         await _run_limited(create(f"old-{index:05}") for index in range(number))
 
     async def _wait_for_completion(self, number: int) -> None:
+        ended: set[str] = set()
         async with aclosing(list_and_watch(self.client, SPARK_APPLICATIONS, self.namespace)) as stream:
             async for change in stream:
-                if isinstance(change, Changed):
-                    self._record_end(change.object)
-                    if len(self.ended) == number:
+                if isinstance(change, Changed) and (status := change.object.get("status")):
+                    if status["currentState"]["currentStateSummary"] == LAST_STATE:
+                        ended.add(change.object["metadata"]["name"])
+                    if len(ended & self.created.keys()) == number:
                         return
-
-    def _record_end(self, document: JsonObject) -> None:
-        state = (document.get("status") or {}).get("currentState") or {}
-        name = document["metadata"]["name"]
-        if state.get("currentStateSummary") == LAST_STATE and name in self.created:
-            self.ended.add(name)
 
     async def read_moments(self, state: str) -> dict[str, float]:
         """Read the time at which each application entered `state`, in seconds since the epoch."""

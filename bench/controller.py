@@ -17,7 +17,7 @@ import tempfile
 import time
 from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 
 import aiohttp
@@ -31,22 +31,8 @@ CONTROLLER = "controller"
 BARE_LOOP = "bare loop"
 NUMBERS = (20, 100, 500)
 _TICKS = os.sysconf("SC_CLK_TCK")
-_COUNTED = re.compile(r"^spark_operator_api_requests_total\{.*\} (\S+)$", re.MULTILINE)
-_HEADINGS = (
-    ("", "{:<12}", "program"),
-    ("apps", "{:>7,}", "number"),
-    ("standing", "{:>9,}", "standing"),
-    ("per s", "{:>7.1f}", "per_second"),
-    ("requests", "{:>9.1f}", "requests"),
-    ("CPU ms", "{:>8.1f}", "processor"),
-    ("MiB", "{:>6.0f}", "memory"),
-    ("driver p50", "{:>11.2f}", "driver_median"),
-    ("p99 s", "{:>7.2f}", "driver_high"),
-    ("end p50", "{:>8.2f}", "end_median"),
-    ("p99 s", "{:>7.2f}", "end_high"),
-    ("ready s", "{:>8.2f}", "ready_after"),
-    ("load", "{:>6.1f}", "load"),
-)
+_REQUESTS = r"spark_operator_api_requests_total\{.*\}"
+_WIDTH = 14
 
 
 @dataclass(frozen=True)
@@ -83,7 +69,8 @@ class Cost:
     load: float
 
     def __str__(self) -> str:
-        return "".join(form.format(getattr(self, name)) for _, form, name in _HEADINGS)
+        values = (getattr(self, field.name) for field in fields(self))
+        return "".join(f"{each:>{_WIDTH}{'.2f' if isinstance(each, float) else ''}}" for each in values)
 
 
 class Program:
@@ -112,11 +99,14 @@ class Program:
             self._process.send_signal(signal.SIGTERM)
             output, _ = await self._process.communicate()
             return float(output.split()[-1])
-        async with (
-            aiohttp.ClientSession() as session,
-            session.get(f"http://127.0.0.1:{self._port[1]}/metrics") as page,
-        ):
-            return sum(map(float, _COUNTED.findall(await page.text())))
+        return await self.read_metric(_REQUESTS)
+
+    async def read_metric(self, series: str) -> float:
+        """Return the sum of the series of the controller whose names and labels match a regular expression."""
+        assert self._port is not None  # noqa: S101 - for the type
+        url = f"http://127.0.0.1:{self._port[1]}/metrics"
+        async with aiohttp.ClientSession() as session, session.get(url) as page:
+            return sum(map(float, re.findall(rf"^{series} (\S+)$", await page.text(), re.MULTILINE)))
 
 
 @asynccontextmanager
@@ -231,7 +221,7 @@ def main(arguments: Sequence[str]) -> dict[str, float]:
     loads = [Load(number, None, options.standing) for number in options.at_once]
     loads += [Load(number, options.rate, options.standing) for number in options.steady]
     programs = [options.only] if options.only else [CONTROLLER, BARE_LOOP]
-    print("".join(re.sub(r",|\.\d", "", form).replace("f", "").format(text) for text, form, _ in _HEADINGS))
+    print("".join(f"{field.name:>{_WIDTH}}" for field in fields(Cost)))
     return compute_values(asyncio.run(measure_all(programs, loads * options.rounds, kubeconfig)))
 
 

@@ -33,12 +33,8 @@ from airflow.sdk.execution_time import task_runner
 from bench.goals import compute_p99
 
 NUMBERS = (1, 100, 1000, 5000)
-SAME_SECOND = 1000
-COMPARED = 100
 # Longer than a client keeps idle connections, which is twice 15 s, and as long as the time between two lists of pods.
 IDLE_SECONDS = 60.0
-ENDING = 500
-ENDING_SECONDS = 20.0
 # Tasks that wait read pods and Events all the time, at most this number per second and process.
 _BACKGROUND_REQUESTS = 20
 
@@ -59,8 +55,8 @@ class Load:
 
     tasks: int
     situation: Situation
-    ending: int = ENDING
-    seconds: float = ENDING_SECONDS
+    ending: int = 500
+    seconds: float = 20.0
 
 
 @dataclass(frozen=True)
@@ -303,8 +299,8 @@ def main(arguments: Sequence[str]) -> dict[str, float]:
     numbers = [int(argument) for argument in arguments] or list(NUMBERS)
     plan = [Load(number, Situation.WAITING) for number in numbers]
     plan += [Load(max(numbers), each) for each in (Situation.RUNNING, Situation.RECORDED, Situation.LOGGED)]
-    plan.append(Load(SAME_SECOND, Situation.LOGGED, SAME_SECOND, 1.0))
-    plan += [Load(COMPARED, each) for each in (Situation.LOGGED, Situation.PEER)]
+    plan.append(Load(1000, Situation.LOGGED, 1000, 1.0))
+    plan += [Load(100, each) for each in (Situation.LOGGED, Situation.PEER)]
     costs = []
     with ProcessPoolExecutor(1, multiprocessing.get_context("spawn"), max_tasks_per_child=1) as pool:
         for load in plan:

