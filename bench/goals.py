@@ -109,7 +109,7 @@ def _format_rows(results: Mapping[str, Mapping[str, float] | BaseException], goa
         result = results[each.part]
         goal = "" if each.goal is None else f"{'≥' if each.is_minimum else '≤'} {each.goal:g}"
         if isinstance(result, BaseException):
-            value, verdict = "", f"not measured: {result}"
+            value, verdict = "", f"not measured: {str(result) or repr(result)}"
         elif math.isnan(measured := result.get(each.measure, math.nan)):
             value, verdict = "", f"not measured: the arguments of {each.part} exclude it"
         else:

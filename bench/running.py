@@ -27,8 +27,9 @@ async def measure(number: int, kubeconfig: str) -> dict[str, float]:
         async with run_program(CONTROLLER, kubeconfig, applications.namespace) as program:
             await applications.create(number, PER_SECOND, is_endless=True)
             begun = time.monotonic()
-            while await program.read_metric(_RUNNING) < number:  # noqa: ASYNC110 - the state of a process is no Event
-                await asyncio.sleep(1)
+            async with asyncio.timeout(600):
+                while await program.read_metric(_RUNNING) < number:  # noqa: ASYNC110 - not a state of this process
+                    await asyncio.sleep(1)
             print(f"{number:,} run {time.monotonic() - begun:.0f} s after the last creation, {program.memory:.0f} MiB")
             values = {f"{number:,} running applications: memory of the controller, MiB": program.memory}
         async with run_program(CONTROLLER, kubeconfig, applications.namespace) as program:
