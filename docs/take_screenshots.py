@@ -1,7 +1,7 @@
 """Take the screenshots in docs/pictures/: `python -m docs.take_screenshots` (needs Chromium, and some minutes).
 
-The processes of Airflow run a DAG with real Spark on a local cluster, as in the demo. Some tasks use another cluster,
-whose pods are simulated. Then a headless Chromium opens the pages. The pictures show the parts of the pages that the
+The processes of Airflow run two DAGs with real Spark on a local cluster, as in the demo. The pods of one task with 50
+executors are simulated. Then a headless Chromium opens the pages. The pictures show the parts of the pages that the
 documentation describes. Without the fonts `Inter` and `Noto Sans`, the pages look different.
 """
 
@@ -10,72 +10,105 @@ import json
 import sys
 import tempfile
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 import yaml
 from PIL import Image
 
+from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
+from airflow_provider_spark_operator.kube.resources import PODS, ResourceType
+from airflow_provider_spark_operator.testing.applications import Application
 from airflow_provider_spark_operator.testing.cluster import ScriptedCluster
 from demo.airflow_environment import build_airflow_environment
 from demo.dag_run import RUN_ID
 from demo.processes import Components
-from demo.run import AIRFLOW_COMMANDS, read_task_states, start_cluster
+from demo.run import AIRFLOW_COMMANDS, NAMESPACE, read_task_states, start_cluster
 from docs.browser import Page, open_browser
-from docs.simulated_pods import SimulatedPods
+from local_kubernetes.api.kinds.kinds import PODS as KIND_OF_PODS
 
 PICTURES = Path(__file__).parent / "pictures"
+_SALES, _REPORTS = f"dags/sales/runs/{RUN_ID}", "dags/reports/runs/scheduled__2026-01-03T00:00:00+00:00"
 # The page of each picture, and a text that the page shows when it is complete.
 PAGES = {
-    "task": ("tasks/daily_report", "Post Execute"),
-    "xcoms": ("tasks/daily_report/xcom", "seconds_per_state"),
-    "details": ("tasks/daily_report/details", "Spark History Server"),
-    "failure-light": ("tasks/load_orders", "Last lines of"),
-    "failure-dark": ("tasks/load_orders", "Last lines of"),
-    "view-light": ("tasks/daily_report/plugin/spark", "Totals"),
-    "view-dark": ("tasks/load_orders/plugin/spark", "Totals"),
-    "measured": ("tasks/rank_products/plugin/spark", "executors busy"),
-    "memory": ("tasks/join_customers/plugin/spark", "Earlier tries"),
-    "restart-dark": ("tasks/build_features/plugin/spark", "OOM"),
-    "queue": ("tasks/refresh_dashboard/plugin/spark", "Waits"),
-    "runs": ("plugin/spark-tasks", "refresh_dashboard"),
+    "task": (f"{_SALES}/tasks/join_customers", "this try has"),
+    "xcoms": (f"{_SALES}/tasks/build_features/xcom", "seconds_per_state"),
+    "details": (f"{_SALES}/tasks/build_features/details", "Spark History Server"),
+    "failure-light": (f"{_SALES}/tasks/load_orders", "Last lines of"),
+    "failure-dark": (f"{_SALES}/tasks/load_orders", "Last lines of"),
+    "view-light": (f"{_REPORTS}/tasks/daily_report/plugin/spark", "Advice"),
+    "view-dark": (f"{_SALES}/tasks/load_orders/plugin/spark", "Totals"),
+    "memory": (f"{_SALES}/tasks/join_customers/plugin/spark", "Earlier tries"),
+    "restart-dark": (f"{_SALES}/tasks/build_features/plugin/spark", "OOM"),
+    "executors-dark": (f"{_SALES}/tasks/score_customers/plugin/spark", "OOM"),
+    "waiting": (f"{_SALES}/tasks/refresh_dashboard/plugin/spark", "0/1 nodes"),
+    "progress": (f"{_SALES}/tasks/rank_products/plugin/spark", "tasks "),
+    "runs": (f"{_SALES}/plugin/spark-tasks", "refresh_dashboard"),
 }
 DAG_FILE = """
+from datetime import datetime
+from pathlib import Path
+
 from airflow.sdk import DAG
 from airflow_provider_spark_operator.operators.spark_application import SparkApplicationOperator
+from airflow_provider_spark_operator.parameters import RestartPolicy
 from airflow_provider_spark_operator.retry_policy import SparkRetryPolicy
 
+FOLDER = Path(__file__).parent.parent
+EVENTS = f"file://{FOLDER}/events"
+CONF = {"spark.log.level": "ERROR"}
 SETTINGS = {"image": "spark:4.3.0", "service_account": "spark", "deferrable": True, "trigger_rule": "all_done"}
-REAL = SETTINGS | {"driver_memory": "512m", "executor_memory": "512m", "conf": {"spark.log.level": "ERROR"}}
-SIMULATED = SETTINGS | {"kubernetes_conn_id": "simulated", "py_file": "local:///opt/job.py"}
+REAL = SETTINGS | {"driver_memory": "512m", "executor_memory": "512m", "conf": CONF}
+
+# A suggestion follows from three runs.
+days = {"start_date": datetime(2026, 1, 1), "end_date": datetime(2026, 1, 3), "catchup": True}
+with DAG("reports", schedule="@daily", max_active_runs=1, **days):
+    SparkApplicationOperator(
+        task_id="daily_report", py_file="report.py", arguments=["{{ ds }}"], executor_instances=2,
+        spark_metrics=EVENTS, event_log_dir=EVENTS, **REAL | {"executor_memory": "2g", "conf": CONF | {
+            "spark.eventLog.compress": False, "spark.executor.processTreeMetrics.enabled": True}},
+    )
 
 with DAG("sales", schedule=None):
-    daily_report = SparkApplicationOperator(
-        task_id="daily_report", py_file="report.py", arguments=["{{ run_id }}"], executor_instances=2, **REAL
-    )
     load_orders = SparkApplicationOperator(task_id="load_orders", py_file="load.py", executor_instances=1, **REAL)
-    rank_products = SparkApplicationOperator(
-        task_id="rank_products", py_file="rank.py", executor_instances=2, spark_metrics=True, **REAL
+    build_features = SparkApplicationOperator(
+        task_id="build_features", py_file="build.py", arguments=[f"{FOLDER}/lost"], executor_instances=2,
+        restart_policy=RestartPolicy("OnFailure", backoff=5),
+        **REAL | {"conf": CONF | {"spark.kubernetes.executor.deleteOnTermination": False}},
     )
     join_customers = SparkApplicationOperator(
         task_id="join_customers", py_file="join.py", executor_instances=1, retries=1,
         retry_policy=SparkRetryPolicy(memory_growth=2), **REAL
     )
-    build_features = SparkApplicationOperator(
-        task_id="build_features", executor_instances=50, executor_cores=4, executor_memory="8g",
-        restart_policy="OnFailure", **SIMULATED
+    export = SparkApplicationOperator.partial(
+        task_id="export", py_file="export.py", executor_instances=1, **REAL
+    ).expand(arguments=[["emea"], ["apac"]])
+    score_customers = SparkApplicationOperator(
+        task_id="score_customers", py_file="local:///opt/score.py", kubernetes_conn_id="simulated",
+        executor_instances=50, executor_cores=4, executor_memory="8g", **SETTINGS
     )
-    refresh_dashboard = SparkApplicationOperator(task_id="refresh_dashboard", kueue_queue="team-bi", **SIMULATED)
-    export = SparkApplicationOperator.partial(task_id="export", **SIMULATED).expand(arguments=[["emea"], ["apac"]])
-    for task in (rank_products, join_customers, build_features, refresh_dashboard, export):
-        [daily_report, load_orders] >> task
+    rank_products = SparkApplicationOperator(
+        task_id="rank_products", py_file="rank.py", executor_instances=2, spark_metrics=True, **REAL
+    )
+    refresh_dashboard = SparkApplicationOperator(
+        task_id="refresh_dashboard", py_file="export.py", node_selector={"disk": "nvme"}, **REAL
+    )
+    for task in (join_customers, export, score_customers):
+        [load_orders, build_features] >> task
+    for task in (rank_products, refresh_dashboard):
+        [join_customers, export] >> task
 """
 SCRIPTS = {
     "report.py": """
 from pyspark.sql import SparkSession
+from pyspark.sql.functions import udf
 
 spark = SparkSession.builder.getOrCreate()
-orders = spark.range(10000).selectExpr("id % 31 AS region", "id AS amount")
+orders = spark.range(10**6).selectExpr("id % 31 AS region", "id AS amount")
 print("regions:", orders.groupBy("region").sum("amount").count())
+# The last partition is larger than the others.
+work = udf(lambda day: sum(range(10**7 * (1 + day // 7 * 9))), "long")
+print("days:", spark.range(0, 8, 1, 8).select(work("id")).distinct().count())
 spark.stop()
 """,
     "load.py": """
@@ -84,12 +117,25 @@ from pyspark.sql import SparkSession
 spark = SparkSession.builder.getOrCreate()
 orders = spark.read.parquet("/data/orders/2026-11-22")
 """,
-    "rank.py": """
+    "build.py": """
+import sys
+import time
+from pathlib import Path
+
 from pyspark.sql import SparkSession
 
+
+def build(part, lost=sys.argv[1]):
+    time.sleep(8)
+    if part == 2 and not Path(lost).exists():
+        Path(lost).touch()
+        features = b"x" * (900 * 2**20)  # more than the executor has
+        time.sleep(len(features))
+    return part
+
+
 spark = SparkSession.builder.getOrCreate()
-# For most of a minute, so that the task measures it while it runs.
-print("ranks:", spark.sparkContext.range(30, numSlices=30).map(lambda row: sum(range(row * 6 * 10**6))).max())
+print("parts:", spark.sparkContext.range(16, numSlices=16).map(build).count())
 spark.stop()
 """,
     "join.py": """
@@ -100,35 +146,58 @@ customers = b"x" * (700 * 2**20)  # as if the driver collected them
 print(spark.range(10000).count(), len(customers))
 spark.stop()
 """,
+    "export.py": """
+import sys
+
+from pyspark.sql import SparkSession
+
+spark = SparkSession.builder.getOrCreate()
+print("rows for", sys.argv[1:], spark.range(10**6).count())
+spark.stop()
+""",
+    "rank.py": """
+import time
+
+from pyspark.sql import SparkSession
+
+
+def read(product):
+    time.sleep(2)
+    return product % 7, product
+
+
+spark = SparkSession.builder.getOrCreate()
+print("products:", spark.range(10**6).count())
+print("ranks:", spark.sparkContext.range(300, numSlices=300).map(read).groupByKey(8).mapValues(max).collect())
+spark.stop()
+""",
 }
 _LINKS = {
     "UI_URL": "https://spark.example.com/{namespace}/{application_id}/",
     "HISTORY_SERVER_URL": "https://history.example.com/history/{application_id}/",
     "DRIVER_LOG_URL": "https://logs.example.com/search?pod={driver_pod}",
 }
+_PRICES = {"currency": "EUR", "prices": [{"coreHour": 0.035, "gibHour": 0.004}]}
 # The tasks that end, and how. The others run while the pictures are taken.
-_ENDS = {"daily_report": "success", "load_orders": "failed", "join_customers": "success", "export": "success"}
-_ENDS |= {"rank_products": "success"}
+_ENDS = {"load_orders": "failed", "build_features": "success", "join_customers": "success", "export": "success"}
 _WIDTH, _SCALE = 1180, 2
-_WIDE = 1640
-# The heights of the windows, in pixels. A taller window shows more of the log.
-_WINDOW_HEIGHTS = {"failure": 1500, "task": 1100, "xcoms": 1140, "details": 700, "view": 1000, "runs": 700}
-_WINDOW_HEIGHTS |= {"measured": 1700, "memory": 1400, "restart": 1700, "queue": 1000}
+_WIDE = 1720
+_LEFT, _RIGHT = 313, 1168
+# The heights of the windows, in pixels. Others are so tall that they show the whole tab Spark.
+_WINDOW_HEIGHTS = {"failure": 1500, "task": 1100, "xcoms": 1140, "details": 700, "runs": 700}
+_TALL = 2200
 # The parts of a page that its picture shows, one below the other: left, top, right and bottom edge, in pixels. They end
 # above the lines of the log that contain facts about this machine, such as paths. A text instead of a number is the
-# first one in the log that begins there.
+# first one in the log, or in the tab Spark, that begins there.
 _PARTS: dict[str, tuple[tuple[int, int | str, int, int | str], ...]] = {
-    "failure": ((313, 68, 1168, 170), (313, "Task failed with exception", 1168, "Last lines of")),
-    "task": ((0, 0, _WIDTH, 718),),
+    "failure": ((_LEFT, 68, _RIGHT, 170), (_LEFT, "Task failed with exception", _RIGHT, "Last lines of")),
+    "task": ((0, 0, _WIDTH, 707),),
     "xcoms": ((0, 0, _WIDTH, 1110),),
     "details": ((0, 0, _WIDTH, 700),),
-    "view": ((0, 0, _WIDTH, 960),),
-    "measured": ((313, 905, 1168, 1305),),
-    "memory": ((313, 283, 1168, 1272),),
-    "restart": ((313, 215, 1168, 1465),),
-    "queue": ((313, 215, 1168, 770),),
+    "view": ((0, 0, _WIDTH, "Not recorded"),),
     "runs": ((0, 0, _WIDE, 670),),
 }
+_TAB: tuple[tuple[int, int | str, int, int | str], ...] = ((_LEFT, "Logs", _RIGHT, "Not recorded"),)
 _COLOURS = 256
 _LOADED = """
 (() => {{
@@ -138,29 +207,42 @@ _LOADED = """
 """
 _TOP = """
 (() => {{
-  const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
-  while (texts.nextNode()) {{
-    const at = texts.currentNode.data.indexOf({text});
-    if (at < 0) continue;
-    const range = document.createRange();
-    range.setStart(texts.currentNode, at);
-    range.setEnd(texts.currentNode, at + 1);
-    return Math.floor(range.getBoundingClientRect().top);
+  const frame = document.querySelector("iframe");
+  for (const [content, above] of [[frame?.contentDocument, frame?.getBoundingClientRect().top], [document, 0]]) {{
+    const texts = content && document.createTreeWalker(content.body, NodeFilter.SHOW_TEXT);
+    while (texts?.nextNode()) {{
+      const at = texts.currentNode.data.indexOf({text});
+      if (at < 0) continue;
+      const range = content.createRange();
+      range.setStart(texts.currentNode, at);
+      range.setEnd(texts.currentNode, at + 1);
+      return Math.floor(range.getBoundingClientRect().top + above);
+    }}
   }}
 }})()
 """
-_PAGE_SECONDS, _SETTLE_SECONDS = 90, 3
+# These run before a picture is taken: they show the beginning of the log, and the message of a state.
+_PREPARE = {
+    "task": "for (const one of document.querySelectorAll('div')) one.scrollTop = 0",
+    "restart": """
+document.querySelector("iframe").contentDocument.querySelector('summary[title="Failed"]').parentElement.open = true
+""",
+}
+_REPORTED = """
+fetch("/api/v2/dags/reports/dagRuns?state=success").then((one) => one.json()).then((all) => all.total_entries === 3)
+"""
+_RUN_SECONDS, _PAGE_SECONDS, _SETTLE_SECONDS, _PAUSE_SECONDS = 420, 90, 3, 8
 
 
 async def main() -> None:
-    """Run the DAG, then take a screenshot of each page.
+    """Run the DAGs, then take a screenshot of each page.
 
     Raises:
         FileNotFoundError: Chromium is not installed.
         TimeoutError: A page did not show its content.
     """
     cluster = ScriptedCluster()
-    cluster.script = SimulatedPods(cluster).script
+    cluster.script = partial(_lose_executors, cluster)
     with tempfile.TemporaryDirectory() as name, cluster.serve():
         folder = Path(name)
         simulated = folder / "simulated"
@@ -171,25 +253,58 @@ async def main() -> None:
             Components(environment, folder / "logs") as components,
         ):
             await start_cluster(components, folder / "cluster", folder / "kubeconfig")
-            await _run(components)
-            address = f"http://127.0.0.1:{environment['AIRFLOW__API__PORT']}/dags/sales/runs/{RUN_ID}"
+            address = f"http://127.0.0.1:{environment['AIRFLOW__API__PORT']}"
+            async with asyncio.timeout(_RUN_SECONDS), asyncio.TaskGroup() as group:
+                group.create_task(_evict_driver(folder / "kubeconfig"))
+                await _run(components)
+                await page.open(address)
+                await page.wait_for(_REPORTED)
             for picture, (path, text) in PAGES.items():
                 await page.open("about:blank")
                 await _take(page, f"{address}/{path}", text, PICTURES / f"{picture}.png")
 
 
 def _build_environment(folder: Path, simulated: Path) -> dict[str, str]:
-    (folder / "dags").mkdir()
-    for script, text in {"sales.py": DAG_FILE, **SCRIPTS}.items():
+    for name in ("dags", "events"):
+        (folder / name).mkdir()
+    for script, text in {"dags.py": DAG_FILE, **SCRIPTS}.items():
         (folder / "dags" / script).write_text(text.lstrip(), encoding="utf-8")
     connection = {"conn_type": "kubernetes", "extra": {"kube_config_path": str(simulated)}}
+    options = {**_LINKS, "PRICES": json.dumps(_PRICES)}
     return {
         **build_airflow_environment(folder / "airflow", folder / "dags", folder / "kubeconfig"),
-        **{f"AIRFLOW__SPARK_OPERATOR__{key}": url for key, url in _LINKS.items()},
+        **{f"AIRFLOW__SPARK_OPERATOR__{key}": value for key, value in options.items()},
         "AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_ALL_ADMINS": "True",
         "AIRFLOW__API__DEFAULT_WRAP": "True",  # long lines of the log
         "AIRFLOW_CONN_SIMULATED": json.dumps(connection),
     }
+
+
+async def _lose_executors(cluster: ScriptedCluster, application: Application) -> None:
+    """Run with 50 simulated executors: a node evicts one, and another one is out of memory."""
+    application.start(executors=50)
+    await asyncio.sleep(_PAUSE_SECONDS)
+    application.end_executor(3, exit_code=137, reason="Error")
+    place = application.namespace, f"{application.name}-{application.uid[:8]}-exec-3"
+    status = cluster.store.objects.get(KIND_OF_PODS, *place)["status"]
+    cluster.resources.set_pod_status(*place, status | {"reason": "Evicted"})
+    await asyncio.sleep(_PAUSE_SECONDS)
+    application.end_executor(7, exit_code=137, reason="OOMKilled")
+
+
+async def _evict_driver(kubeconfig: Path) -> None:
+    """Evict the first driver of `build_features`, as a drain of its node does, when its executors run."""
+    async with await open_client(ClusterAccess(kubeconfig=kubeconfig)) as client:
+        executors = 0
+        while executors < 2:
+            await asyncio.sleep(1)
+            pods = await client.list(PODS, NAMESPACE, field_selector="status.phase=Running")
+            names = [pod["metadata"]["name"] for pod in pods.items if "build-features" in pod["metadata"]["name"]]
+            executors = sum("-exec-" in name for name in names)
+        await asyncio.sleep(_PAUSE_SECONDS)
+        driver = next(name for name in names if "-exec-" not in name)
+        document = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": driver}}
+        await client.create(ResourceType("", "v1", f"pods/{driver}/eviction", "Eviction"), document, NAMESPACE)
 
 
 async def _run(components: Components) -> None:
@@ -207,17 +322,15 @@ async def _run(components: Components) -> None:
 async def _take(page: Page, address: str, text: str, picture: Path) -> None:
     name, _, scheme = picture.stem.partition("-")
     await page.prefer(scheme or "light")
-    await page.resize(_WIDE if name == "runs" else _WIDTH, _WINDOW_HEIGHTS[name], _SCALE)
+    await page.resize(_WIDE if name == "runs" else _WIDTH, _WINDOW_HEIGHTS.get(name, _TALL), _SCALE)
     await page.open(address)
     async with asyncio.timeout(_PAGE_SECONDS):
         await page.wait_for(_LOADED.format(text=json.dumps(text)))
     await asyncio.sleep(_SETTLE_SECONDS)  # Airflow draws some parts later, and scrolls to the end of the log
-    if name == "task":
-        await page.evaluate("for (const one of document.querySelectorAll('div')) one.scrollTop = 0")
+    await page.evaluate(_PREPARE.get(name, ""))
     await page.take_picture(picture)
-    _crop(
-        picture, [(part[0], await _place(page, part[1]), part[2], await _place(page, part[3])) for part in _PARTS[name]]
-    )
+    parts = _PARTS.get(name, _TAB)
+    _crop(picture, [(left, await _place(page, top), right, await _place(page, end)) for left, top, right, end in parts])
 
 
 async def _place(page: Page, edge: int | str) -> int:
