@@ -1,4 +1,4 @@
-"""Write the archive of Spark's classes by running an example of Spark."""
+"""Write the archive of Spark's classes by running a program that uses them."""
 
 import asyncio
 import os
@@ -9,7 +9,7 @@ from pathlib import Path
 from .software import SparkInstallation
 from .spark import build_recording_command
 
-_EXAMPLE = "examples/src/main/python/pi.py"
+_PROGRAM = Path(__file__).with_name("recorded_program.py")
 _SECONDS = 300
 
 
@@ -47,9 +47,8 @@ async def write_archive(spark: SparkInstallation, archive: Path) -> None:
 
 
 async def _run_spark(spark: SparkInstallation, archive: Path, folder: Path) -> str:
-    """Run an example of Spark. Return the last line of its standard error."""
-    example = str(spark.home / _EXAMPLE)
-    command = build_recording_command(spark, archive, ("--master", "local[2]", example, "4"))
+    """Run the program. Return the last line of its standard error."""
+    command = build_recording_command(spark, archive, ("--master", "local[2]", str(_PROGRAM)))
     environment = {
         **os.environ,
         "SPARK_HOME": str(spark.home),

@@ -11,7 +11,7 @@ from ..base.signals import run_until_signal
 def run() -> ExitCode:
     """Run Spark once (about a minute), and write an archive of its classes.
 
-    With the archive, a JVM needs half the processor time to start. The archive (about 130 MB) is in this Python
+    With the archive, a JVM needs half the processor time to start. The archive (about 190 MB) is in this Python
     environment. The command prints its path.
 
     Examples:
