@@ -197,7 +197,7 @@ async def run_out_of_memory_once(application: Application) -> None:
     application.enter("Submitted", "DriverRequested")
     application.start_driver(executors=1)
     application.enter("DriverStarted", "DriverReady", "RunningHealthy")
-    application.end_executor(0, exit_code=137, reason="OOMKilled")
+    application.end_executor(0, exit_code=52, reason="Error")
     application.enter("Failed", message="the driver failed", driver=application.end_driver(1))
     application.enter("TerminatedWithoutReleaseResources")
 
@@ -218,7 +218,7 @@ def test_next_try_has_more_memory_after_out_of_memory(
     with pytest.raises(SparkApplicationFailed) as caught:
         run(operator(retry_policy=policy), first)
     assert caught.value.out_of_memory == ("executor",)
-    assert "ended with exit code 137 (OOMKilled)" in caplog.text
+    assert "ended with exit code 52 (Error)" in caplog.text
     policy.evaluate(caught.value, 1, 3, build_context(first, task_state_store=store))
 
     cluster.script = succeed

@@ -14,7 +14,7 @@ from ...core.log.line_levels import LineLevels
 from ...core.log.root_cause import explain_cause
 from ...core.log.secret_fields import hide_arguments
 from ...core.report.summary import ApplicationSummary
-from ...core.report.timeline import Timeline
+from ...core.report.timeline import Timeline, describe_losses
 from ...core.report.timeline_rows import number_missing
 from ...core.verdict.verdict import FailureKind, Outcome, Verdict
 from ...follow.ending.evidence import Evidence
@@ -125,6 +125,7 @@ def _print_summary(printer: SectionPrinter, report: Description) -> None:
         ("Retry", _describe_retry(verdict) if is_failed else ""),
         ("Attempts", str(summary.attempts)),
         ("Executors", _LOST if report.timeline.has_lost_executors else describe_executors(summary)),
+        ("Losses", describe_losses(report.timeline)),
         ("Created", _format_time(summary.created, report.now)),
         ("Ended", _format_time(summary.ended, report.now)),
         ("Duration", format_optional(summary.duration)),

@@ -276,9 +276,10 @@ def _describe_restart(attempts: Sequence[Attempt]) -> Iterator[str]:
     if len(attempts) < 2:
         return
     before, latest = attempts[-2:]
-    how = "was suspended" if before.suspended else f"ended in the state {(before.stop or before.states[-1]).state}"
-    detail = f": {before.driver.detail}" if before.driver and before.driver.detail else ""
-    yield f"Attempt {latest.number} follows attempt {before.number}, which {how}{detail}."
+    last = before.stop or before.states[-1]
+    how = "was suspended" if before.suspended else f"ended in the state {last.state}"
+    detail = (before.driver.detail if before.driver else "") or ("" if before.suspended else last.reason)
+    yield f"Attempt {latest.number} follows attempt {before.number}, which {how}{f': {detail}' if detail else ''}."
 
 
 def _describe_lost_executors(spans: Sequence[PodSpan], settings: SettingNames) -> Iterator[str]:

@@ -334,7 +334,7 @@ def _explain_termination(status: Mapping[str, object], progress: Progress) -> _C
     # A restarted container runs or waits again: the end of its previous run is the cause.
     ended = ended or [each.previous for each in containers if each.previous and each.previous.exit_code]
     # Running out of memory explains a failure best, then the end of Spark's container.
-    failed = min(ended, key=lambda each: (each.reason != reasons.OUT_OF_MEMORY, each.name != main), default=None)
+    failed = min(ended, key=lambda each: (not each.is_out_of_memory, each.name != main), default=None)
     if failed is None:
         detail = _describe_pod(status)
         return _blame_application(f"the driver pod failed ({detail})") if detail else None
@@ -350,7 +350,7 @@ def _explain_container(
         can_change = _PERMANENT.search(failed.message) is None
         return _Cause(FailureKind.INFRASTRUCTURE, can_change, reasons.CONTAINER_REFUSED, description, advice)
     description = f"container {failed.name} of the driver ended with {pods.describe_exit(failed)}"
-    if failed.reason == reasons.OUT_OF_MEMORY:
+    if failed.is_out_of_memory:
         advice = _advise_on_memory(failed.name, main, status, settings)
         return _Cause(FailureKind.APPLICATION, False, reasons.OUT_OF_MEMORY, description, advice)
     init_names = {container.name for container in pods.list_containers(status, "initContainerStatuses")}

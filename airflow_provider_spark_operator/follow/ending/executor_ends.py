@@ -31,7 +31,7 @@ class ExecutorEnd:
     Attributes:
         pod: The name of its pod.
         how: The exit code and the reason, for example `exit code 137 (OOMKilled)`.
-        out_of_memory: Whether the executor was killed because it ran out of memory.
+        out_of_memory: Whether the executor ended because it ran out of memory.
         log_lines: The last lines of its log. Empty if the log could not be read or was not requested.
     """
 
@@ -60,12 +60,11 @@ async def read_executor_ends(
         logger.debug("no executors: %s", error)
         return ()
     failed = [(pod, container) for pod in pods if (container := _find_failed_container(pod)) is not None]
-    failed.sort(key=lambda one: (one[1].reason != "OOMKilled", one[0]["metadata"]["name"]))
+    failed.sort(key=lambda one: (not one[1].is_out_of_memory, one[0]["metadata"]["name"]))
     ends = []
     for number, (pod, container) in enumerate(failed):
         lines = await _read_last_lines(client, pod, container.name) if number < _READ else ()
-        out_of_memory = container.reason == "OOMKilled"
-        ends.append(ExecutorEnd(pod["metadata"]["name"], describe_exit(container), out_of_memory, lines))
+        ends.append(ExecutorEnd(pod["metadata"]["name"], describe_exit(container), container.is_out_of_memory, lines))
     return tuple(ends)
 
 

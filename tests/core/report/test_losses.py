@@ -64,3 +64,10 @@ def test_advice_names_the_fields_of_kubeflow() -> None:
     lost = PodSpan("x-exec-9", ExecutorState.FAILED, at(8), at(9), "exit code 137 (OOMKilled)")
     timeline = replace(build_timeline(build_kubeflow("RUNNING", ""), at(90)), executors=(lost,))
     assert describe_losses(timeline).endswith("raise spec.executor.memory or spec.executor.memoryOverhead.")
+
+
+def test_reason_of_the_state_is_named_if_nothing_is_known_about_the_driver() -> None:
+    application = build_application(*STARTED, ("DriverEvicted", 20), ("ScheduledToRestart", 21), attempt=1)
+    application["status"]["stateTransitionHistory"]["3"]["reason"] = "DriverInterrupted"
+    sentence = "Attempt 2 follows attempt 1, which ended in the state DriverEvicted: DriverInterrupted."
+    assert describe_losses(build_timeline(application, at(60))) == sentence

@@ -94,6 +94,15 @@ FAILURES = {
         "container spark-kubernetes-driver of the driver ended with exit code 137 (OOMKilled); "
         "raise spark.driver.memory or spark.driver.memoryOverhead",
     ),
+    "full heap": (
+        S.FAILED,
+        "",
+        build_pod("Failed", build_container(exit_code=52, reason="Error")),
+        APPLICATION,
+        reasons.OUT_OF_MEMORY,
+        "container spark-kubernetes-driver of the driver ended with exit code 52 (Error); "
+        "raise spark.driver.memory or spark.driver.memoryOverhead",
+    ),
     "init container": (
         S.FAILED,
         "",
