@@ -14,7 +14,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 
 import aiohttp
@@ -162,8 +162,9 @@ def read_memory() -> float:
     """Read the memory of the child processes in MiB."""
     total = 0
     for file in Path("/proc").glob("[0-9]*/status"):
-        fields = dict(line.split(":\t", 1) for line in file.read_text().splitlines() if ":\t" in line)
-        total += int(fields["VmRSS"].split()[0]) if int(fields["PPid"]) == os.getpid() and "VmRSS" in fields else 0
+        with suppress(OSError):  # the process has ended
+            fields = dict(line.split(":\t", 1) for line in file.read_text().splitlines() if ":\t" in line)
+            total += int(fields["VmRSS"].split()[0]) if int(fields["PPid"]) == os.getpid() and "VmRSS" in fields else 0
     return total / 1024
 
 

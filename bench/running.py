@@ -18,7 +18,7 @@ NUMBER = 10_000
 PER_SECOND = 14.0
 CALM_SECONDS = 60.0
 _RUNNING = r'spark_operator_applications\{state="RunningHealthy"\}'
-_WRITES = r'spark_operator_api_requests_total\{resource="(?!leases).*verb="(?:create|delete|patch|replace)"\}'
+_WRITES = r'spark_operator_api_requests_total\{resource="(?!leases).*verb="(?:create|delete|patch|update)"\}'
 
 
 async def measure(number: int, kubeconfig: str) -> dict[str, float]:

@@ -68,8 +68,8 @@ def name_release(markdown: str, release: str) -> str:
         markdown: The page.
         release: Version of the release for which the site is built. If it is empty, the page stays as it is.
     """
-    command = r"(pip install 'airflow-provider-spark-operator(?:\[[\w,]+\])?)'"
-    return re.sub(command, rf"\g<1>=={release}'", markdown) if release else markdown
+    command = r"""(pip install ['"]?airflow-provider-spark-operator(?:\[[\w,]+\])?)(?![\w\[=.-])"""
+    return re.sub(command, rf"\g<1>=={release}", markdown) if release else markdown
 
 
 def on_page_content(html: str, page: "Page", config: "MkDocsConfig", files: "Files") -> str:  # noqa: ARG001 - MkDocs passes them

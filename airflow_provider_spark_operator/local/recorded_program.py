@@ -4,12 +4,12 @@ It uses what most drivers use: SQL with a shuffle, and Python functions. It also
 creates executor pods, and those of an executor, which runs in another JVM.
 """
 
+import os
 import zipfile
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-import pyspark
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
@@ -33,7 +33,7 @@ def load_classes(jvm: Any) -> None:
     """Load the classes of Spark that only a driver with executor pods, or an executor, uses."""
     loader = jvm.java.lang.ClassLoader.getSystemClassLoader()
     names = [_EXECUTOR, f"{_EXECUTOR}$"]
-    for jar in (Path(pyspark.__file__).parent / "jars").glob("spark-kubernetes_*.jar"):
+    for jar in (Path(os.environ["SPARK_HOME"]) / "jars").glob("spark-kubernetes_*.jar"):
         with zipfile.ZipFile(jar) as archive:
             files = [name for name in archive.namelist() if name.endswith(".class")]
         names += [name.removesuffix(".class").replace("/", ".") for name in files]

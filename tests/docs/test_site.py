@@ -58,3 +58,10 @@ def test_site_of_a_release_has_the_command_that_installs_it() -> None:
     released = adapt_site.name_release(page, "0.9.0")
     assert "$ pip install 'airflow-provider-spark-operator[airflow,local]==0.9.0'\n" in released
     assert adapt_site.name_release(page, "") == page
+
+
+@pytest.mark.parametrize("quote", ["", "'", '"'])
+def test_each_command_that_installs_a_release_names_it(quote: str) -> None:
+    command = f"pip install {quote}airflow-provider-spark-operator{quote} pytest"
+    released = f"pip install {quote}airflow-provider-spark-operator==0.9.0{quote} pytest"
+    assert adapt_site.name_release(command, "0.9.0") == released

@@ -42,7 +42,7 @@ _SIGNALS: Final[Mapping[int, str]] = {
 # Reasons of a waiting container that is about to start.
 _REGULAR_WAITS: Final = frozenset({"", "ContainerCreating", "PodInitializing"})
 # Spark ends a driver or an executor with this code after an OutOfMemoryError (org.apache.spark.util.SparkExitCode).
-_HEAP_IS_FULL: Final = 52
+HEAP_FULL: Final = 52
 
 
 @dataclass(frozen=True)
@@ -79,11 +79,6 @@ class ContainerStatus:
     def is_blocked(self) -> bool:
         """Whether the container waits for something else than its regular start."""
         return self.waiting and self.reason not in _REGULAR_WAITS
-
-    @property
-    def is_out_of_memory(self) -> bool:
-        """Whether the container ended at its limit of memory, or because the heap of its JVM was full."""
-        return self.reason == "OOMKilled" or self.exit_code == _HEAP_IS_FULL
 
 
 def get_object(value: object) -> Mapping[str, object]:

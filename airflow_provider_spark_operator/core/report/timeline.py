@@ -4,7 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import StrEnum
 from itertools import takewhile
 from typing import Final
@@ -269,7 +269,7 @@ def describe_losses(timeline: Timeline) -> str:
         timeline: The timeline of the run.
     """
     settings = timeline.summary.progress.settings.of_executors
-    return " ".join((*_describe_restart(timeline.attempts), *_describe_lost_executors(timeline.executors, settings)))
+    return " ".join((*_describe_restart(timeline.attempts), *_describe_lost_executors(timeline, settings)))
 
 
 def _describe_restart(attempts: Sequence[Attempt]) -> Iterator[str]:
@@ -282,8 +282,8 @@ def _describe_restart(attempts: Sequence[Attempt]) -> Iterator[str]:
     yield f"Attempt {latest.number} follows attempt {before.number}, which {how}{f': {detail}' if detail else ''}."
 
 
-def _describe_lost_executors(spans: Sequence[PodSpan], settings: SettingNames) -> Iterator[str]:
-    causes = Counter(_list_causes(spans))
+def _describe_lost_executors(timeline: Timeline, settings: SettingNames) -> Iterator[str]:
+    causes, spans = Counter(_list_causes(timeline)), timeline.executors
     if not causes:
         return
     verb = "was" if causes.total() == 1 else "were"
@@ -293,9 +293,16 @@ def _describe_lost_executors(spans: Sequence[PodSpan], settings: SettingNames) -
         yield f"To give each executor more memory, raise {settings.memory}."
 
 
-def _list_causes(spans: Iterable[PodSpan]) -> Iterator[str]:
+def _list_causes(timeline: Timeline) -> Iterator[str]:
     """Yield the cause of each lost executor. One that is stopped before its loss ends with a regular exit code."""
-    for span in spans:
+    ends = [attempt.end for attempt in timeline.attempts if attempt.end]
+    for span in timeline.executors:
         cause = next((cause for cause, words in _CAUSES.items() if words.search(span.detail)), "")
-        if cause or span.state is ExecutorState.FAILED:
+        if cause or (span.state is ExecutorState.FAILED and not _outlived_driver(span, ends)):
             yield cause or "for another reason"
+
+
+def _outlived_driver(span: PodSpan, ends: Iterable[datetime]) -> bool:
+    """Whether a driver ended while the executor ran, which makes it fail. Pods have times in whole seconds."""
+    begin, end = span.begin, span.end
+    return bool(begin and end and any(begin < driver < end + timedelta(seconds=1) for driver in ends))

@@ -78,11 +78,12 @@ def add_running_tasks(work: Work, answer: object, now: datetime) -> Work:
     Args:
         work: The work.
         answer: The list, with the running tasks of each stage. Spark shows them from 3.2 on.
-        now: The time of the list of executors. Tasks that ended in between have no time.
+        now: The time of the list of executors. Tasks that ended since then have no time; later ones do not count.
     """
     tasks = [task for stage in list_objects(answer) for task in get_object(stage.get("tasks")).values()]
-    begins = [begin for task in tasks if (begin := _read_spark_time(get_object(task).get("launchTime")))]
-    millis = sum(max(0, int((now - begin).total_seconds() * 1000)) for begin in begins)
+    times = (_read_spark_time(get_object(task).get("launchTime")) for task in tasks)
+    begins = [time for time in times if time and time <= now]
+    millis = sum(int((now - begin).total_seconds() * 1000) for begin in begins)
     return replace(work, running_millis=millis, unknown_tasks=max(0, work.unknown_tasks - len(begins)))
 
 

@@ -109,7 +109,6 @@ def judge_progress(progress: Progress, warnings: Sequence[str] = ()) -> Verdict:
         attempts=progress.attempt + 1,
         seconds_per_state=compute_seconds_per_state(progress),
         had_driver=verdict.outcome is Outcome.SUCCEEDED or had_driver(progress),
-        out_of_memory=("driver",) if verdict.reason == reasons.OUT_OF_MEMORY else (),
     )
 
 
@@ -145,6 +144,7 @@ class _Cause:
     description: str
     advice: str = ""
     lacks_capacity: bool = False
+    out_of_memory: bool = False
 
 
 # The container runtime could not run the command.
@@ -199,7 +199,13 @@ def _judge_failure(stop: StateEntry, progress: Progress, warnings: Sequence[str]
     advice = f"; {cause.advice}" if cause.advice else ""
     sentence = f"{stop.state}{attempts}: {cause.description.rstrip('.')}{advice}."
     return Verdict(
-        Outcome.FAILED, cause.kind, cause.retry_worthy, cause.reason, sentence, lacks_capacity=cause.lacks_capacity
+        Outcome.FAILED,
+        cause.kind,
+        cause.retry_worthy,
+        cause.reason,
+        sentence,
+        out_of_memory=("driver",) if cause.out_of_memory else (),
+        lacks_capacity=cause.lacks_capacity,
     )
 
 
@@ -334,7 +340,7 @@ def _explain_termination(status: Mapping[str, object], progress: Progress) -> _C
     # A restarted container runs or waits again: the end of its previous run is the cause.
     ended = ended or [each.previous for each in containers if each.previous and each.previous.exit_code]
     # Running out of memory explains a failure best, then the end of Spark's container.
-    failed = min(ended, key=lambda each: (not each.is_out_of_memory, each.name != main), default=None)
+    failed = min(ended, key=lambda each: (each.reason != reasons.OUT_OF_MEMORY, each.name != main), default=None)
     if failed is None:
         detail = _describe_pod(status)
         return _blame_application(f"the driver pod failed ({detail})") if detail else None
@@ -350,12 +356,13 @@ def _explain_container(
         can_change = _PERMANENT.search(failed.message) is None
         return _Cause(FailureKind.INFRASTRUCTURE, can_change, reasons.CONTAINER_REFUSED, description, advice)
     description = f"container {failed.name} of the driver ended with {pods.describe_exit(failed)}"
-    if failed.is_out_of_memory:
+    if failed.reason == reasons.OUT_OF_MEMORY:
         advice = _advise_on_memory(failed.name, main, status, settings)
-        return _Cause(FailureKind.APPLICATION, False, reasons.OUT_OF_MEMORY, description, advice)
+        return _Cause(FailureKind.APPLICATION, False, reasons.OUT_OF_MEMORY, description, advice, out_of_memory=True)
     init_names = {container.name for container in pods.list_containers(status, "initContainerStatuses")}
     reason = reasons.INIT_CONTAINER_FAILED if failed.name in init_names else reasons.DRIVER_FAILED
-    return _Cause(FailureKind.APPLICATION, True, reason, description)
+    has_full_heap = failed.name == main and failed.exit_code == pods.HEAP_FULL
+    return _Cause(FailureKind.APPLICATION, True, reason, description, out_of_memory=has_full_heap)
 
 
 def _advise_on_memory(name: str, main: str | None, status: Mapping[str, object], settings: SettingNames) -> str:

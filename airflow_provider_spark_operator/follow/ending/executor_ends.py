@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...core.kubernetes.json_object import JsonObject
-from ...core.kubernetes.pods import ContainerStatus, describe_exit, get_status, list_containers
+from ...core.kubernetes.names import EXECUTOR_CONTAINER
+from ...core.kubernetes.pods import HEAP_FULL, ContainerStatus, describe_exit, get_status, list_containers
 from ...core.log.driver_log import LastLines
 from ...kube.client import KubeClient
 from ...kube.errors import KubeError
@@ -60,12 +61,17 @@ async def read_executor_ends(
         logger.debug("no executors: %s", error)
         return ()
     failed = [(pod, container) for pod in pods if (container := _find_failed_container(pod)) is not None]
-    failed.sort(key=lambda one: (not one[1].is_out_of_memory, one[0]["metadata"]["name"]))
+    failed.sort(key=lambda one: (not _is_out_of_memory(one[1]), one[0]["metadata"]["name"]))
     ends = []
     for number, (pod, container) in enumerate(failed):
         lines = await _read_last_lines(client, pod, container.name) if number < _READ else ()
-        ends.append(ExecutorEnd(pod["metadata"]["name"], describe_exit(container), container.is_out_of_memory, lines))
+        ends.append(ExecutorEnd(pod["metadata"]["name"], describe_exit(container), _is_out_of_memory(container), lines))
     return tuple(ends)
+
+
+def _is_out_of_memory(container: ContainerStatus) -> bool:
+    has_full_heap = container.name == EXECUTOR_CONTAINER and container.exit_code == HEAP_FULL
+    return has_full_heap or container.reason == "OOMKilled"
 
 
 def _find_failed_container(pod: Mapping[str, Any]) -> ContainerStatus | None:

@@ -71,3 +71,10 @@ def test_reason_of_the_state_is_named_if_nothing_is_known_about_the_driver() -> 
     application["status"]["stateTransitionHistory"]["3"]["reason"] = "DriverInterrupted"
     sentence = "Attempt 2 follows attempt 1, which ended in the state DriverEvicted: DriverInterrupted."
     assert describe_losses(build_timeline(application, at(60))) == sentence
+
+
+@pytest.mark.parametrize(("end", "sentence"), [(30.0, ""), (20.0, "1 of 1 executors was lost: 1 for another reason.")])
+def test_executor_that_fails_because_its_driver_has_ended_is_not_lost(end: float, sentence: str) -> None:
+    failed = PodSpan("x-exec-1", ExecutorState.FAILED, at(8), at(end), "exit code 1")
+    application = build_application(*STARTED, ("Failed", 30))
+    assert describe_losses(replace(build_timeline(application, at(60)), executors=(failed,))) == sentence

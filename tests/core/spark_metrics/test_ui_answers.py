@@ -99,11 +99,16 @@ def test_tasks_that_have_not_ended_count_until_the_answer() -> None:
     assert work.unknown_tasks == 4
     assert work.busy == (20_000, 118_000)
     known = add_running_tasks(work, [stage, {"tasks": {"1": {}}}, {}], NOW)
-    assert known == replace(work, running_millis=10_500, unknown_tasks=1)
-    assert known.busy == (30_500, 30_500 + 29_500)
+    assert known == replace(work, running_millis=10_500, unknown_tasks=2)
+    assert known.busy == (30_500, 30_500 + 2 * 29_500)
     complete = add_running_tasks(work, [stage, stage], NOW)
     assert complete.unknown_tasks == 0
     assert complete.busy == (41_000, 41_000)
+
+
+def test_task_that_began_after_the_list_of_executors_is_none_of_its_tasks() -> None:
+    later = {"tasks": {"1": {"launchTime": "2026-11-27T16:03:30.200GMT"}}}
+    assert add_running_tasks(Work(unknown_tasks=1), [later], NOW) == Work(unknown_tasks=1)
 
 
 def test_executor_without_a_time_has_no_slots() -> None:

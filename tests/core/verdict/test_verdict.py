@@ -97,11 +97,10 @@ FAILURES = {
     "full heap": (
         S.FAILED,
         "",
-        build_pod("Failed", build_container(exit_code=52, reason="Error")),
+        build_pod("Failed", build_container(exit_code=52), build_container("proxy", exit_code=1)),
         APPLICATION,
-        reasons.OUT_OF_MEMORY,
-        "container spark-kubernetes-driver of the driver ended with exit code 52 (Error); "
-        "raise spark.driver.memory or spark.driver.memoryOverhead",
+        reasons.DRIVER_FAILED,
+        "container spark-kubernetes-driver of the driver ended with exit code 52",
     ),
     "init container": (
         S.FAILED,
@@ -290,6 +289,22 @@ def test_failure_without_message_is_a_complete_sentence(
 def test_out_of_memory_failure_is_not_worth_a_retry() -> None:
     assert judge_stop(S.FAILED, "", build_driver_pod("killed")).retry_worthy is False
     assert judge_stop(S.FAILED, "", build_driver_pod("failed")).retry_worthy is True
+
+
+@pytest.mark.parametrize(
+    ("driver", "roles"),
+    [
+        (build_pod("Failed", build_container(exit_code=52)), ("driver",)),
+        (build_pod("Failed", build_container(exit_code=1), build_container("proxy", exit_code=52)), ()),
+        (build_pod("Pending", init=[build_container("fetch", exit_code=52)]), ()),
+    ],
+    ids=["of Spark's container", "of another container", "of an init container"],
+)
+def test_exit_code_of_a_full_heap_counts_only_for_the_container_of_spark(
+    driver: dict[str, Any], roles: tuple[str, ...]
+) -> None:
+    verdict = judge_stop(S.FAILED, "", driver)
+    assert (verdict.out_of_memory, verdict.retry_worthy, verdict.has_cause_in_log) == (roles, True, True)
 
 
 STARTED, WAITING = ApplicationState.FAILED, ApplicationState.DRIVER_START_TIMED_OUT
