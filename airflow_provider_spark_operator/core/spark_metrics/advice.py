@@ -164,12 +164,14 @@ def _advise_memory(runs: Sequence[KubernetesObject], role: str) -> Advice | None
     is_enough = needed <= heap * (1 - _LEAST_SAVING) and outside * MARGIN <= overhead
     if len(same) < LEAST_RUNS or had_need or not is_measured or not is_enough:
         return None
-    subject, parameter = ("executors", "executor_memory") if role == ROLE_EXECUTOR else ("the driver", "driver_memory")
+    subject, target = ("executors", "each executor") if role == ROLE_EXECUTOR else ("the driver", "the driver")
+    parameter = f"{role}_memory"
     keep = f", with conf={{'spark.{role}.memoryOverhead': '{overhead}m'}}" if overhead > _SMALLEST_OVERHEAD else ""
     figures = (
         f"{subject} used at most {peak / 1024:.1f} of {heap / 1024:.1f} GiB of heap over the last {len(same)} runs"
     )
-    return Advice(parameter, f"{figures}: {parameter}='{_format_size(needed)}'{keep}")
+    saved = f"{(heap + overhead) / 1024:.2f} → {(needed + overhead) / 1024:.2f} GiB for {target}"
+    return Advice(parameter, f"{figures}: {parameter}='{_format_size(needed)}'{keep} ({saved})")
 
 
 def _format_size(mebibytes: int) -> str:

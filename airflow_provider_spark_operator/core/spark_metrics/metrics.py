@@ -19,6 +19,7 @@ OTHER_MEMORY: Final = frozenset({"spark.memory.offHeap.enabled", "spark.executor
 _SETTINGS: Final = (*sorted(OTHER_MEMORY), DYNAMIC_ALLOCATION_KEY)
 _LONGEST_NAME: Final = 200
 _SUBJECTS: Final = {ROLE_DRIVER: "the driver", ROLE_EXECUTOR: "an executor"}
+_LEAST_EXCESS: Final = 1000  # milliseconds
 _UNITS: Final = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
 
 
@@ -125,6 +126,11 @@ class Skew:
     def excess(self) -> int:
         """By how much the longest task exceeded the median, in milliseconds."""
         return self.longest - self.median
+
+    @property
+    def is_notable(self) -> bool:
+        """Whether the longest task is longer than twice the median, and at least a second longer."""
+        return self.longest > 2 * self.median and self.excess >= _LEAST_EXCESS
 
 
 @dataclass(frozen=True)
@@ -273,7 +279,7 @@ def _list_facts(metrics: SparkMetrics) -> Iterator[tuple[str, str]]:
     yield "spilled to disks", format_bytes(metrics.spilled)
     if work.memory_losses:
         yield "executors lost, probably out of memory", str(work.memory_losses)
-    if skew:
+    if skew and skew.is_notable:
         longest, median = skew.longest / 1000, skew.median / 1000
         name = cut_text(skew.name, _LONGEST_NAME)
         yield "most skewed stage", f"{skew.stage} ({name}), longest task {longest:.1f} s, median {median:.1f} s"

@@ -15,7 +15,7 @@ from tests.core.spark_metrics.test_advice import build_run, build_sizes
 
 ADVICE = (
     "executors used at most 3.1 of 8.0 GiB of heap over the last 4 runs: executor_memory='4g', with "
-    "conf={'spark.executor.memoryOverhead': '819m'}"
+    "conf={'spark.executor.memoryOverhead': '819m'} (8.80 → 4.80 GiB for each executor)"
 )
 
 

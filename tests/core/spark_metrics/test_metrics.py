@@ -153,6 +153,15 @@ def test_log_shows_the_progress_and_the_figures() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("longest", "median", "is_shown"), [(2001, 1000, True), (2000, 1000, False), (1099, 100, False), (1100, 100, True)]
+)
+def test_stage_is_shown_as_skewed_if_its_longest_task_matters(longest: int, median: int, is_shown: bool) -> None:
+    metrics = replace(METRICS, skew=Skew(1, "count", longest, median))
+
+    assert ("most skewed stage: 1 (count)" in describe_metrics(metrics)) is is_shown
+
+
 def test_log_without_work_shows_the_data_alone() -> None:
     empty = SparkMetrics(Source.UI, TIME, peaks={"driver": Peak(off_heap=1)})
 

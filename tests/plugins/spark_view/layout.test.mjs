@@ -59,6 +59,16 @@ test("executors have tags of how they were lost", () => {
   assert.deepEqual(tags.slice(0, 4), ["OOM", "evicted", "preempted", ""]);
 });
 
+test("a lost driver without an exit has the tag of the message of its state", () => {
+  const { record: evicted } = RUNS.evicted;
+  const readTag = (change) => {
+    const [attempt] = evicted.attempts;
+    const changed = { ...evicted, attempts: [{ ...attempt, driver: { ...attempt.driver, ...change } }] };
+    return layout.layOut(changed).groups[0].rows.at(-1).tag;
+  };
+  assert.deepEqual([{}, { exit: "exit code 3" }, { state: "Ended" }].map(readTag), ["evicted", "", ""]);
+});
+
 const { record } = RUNS.short;
 for (const [name, value] of Object.entries({
   "no object": [1], "nothing": null, "a text": "x", "an object without a version": { a: 1 },

@@ -99,7 +99,7 @@ for (const [what, driver, executor, cost] of [
 ]) {
   test(`the amounts that a gap affects are lower limits: ${what}`, async () => {
     const requested = { driver: { coreHours: 0.1 }, executor: { coreHours: 0.2, gibHours: 0.3, waitingShare: 0.25 } };
-    const totals = { ...ENDED.totals, requested, cost: { amount: 0.5, currency: "EUR" } };
+    const totals = { ...ENDED.totals, requested, cost: { amount: 0.5, currency: "EUR", executor: 0.4, spot: 0.2 } };
     const allTries = { coreHours: 1, gibHours: 2, cost: { amount: 3, currency: "EUR" }, incomplete: true };
     const record = { ...ENDED, totals, allTries, missing: [{ what, why: "" }] };
     const page = await openTask({ record, state: "success" });
@@ -108,7 +108,7 @@ for (const [what, driver, executor, cost] of [
     assert.equal(amounts["Requested by drivers"], `${driver} core-hours`);
     const executors = new RegExp(`^${executor} core-hours; .*0.300 GiB-hours, 25 % before the containers started`);
     assert.match(amounts["Requested by executors"], executors);
-    assert.equal(amounts.Cost, `${cost} EUR`);
+    assert.equal(amounts.Cost, `${cost} EUR: ${cost.replace("0.5", "0.4")} for executors; ${cost.replace("0.5", "0.2")} of it on spot nodes`);
     assert.equal(amounts["All tries"], "≥ 1.00 core-hours; ≥ 2.00 GiB-hours; ≥ 3.00 EUR");
   });
 }
@@ -118,7 +118,63 @@ test("the memory of each try shows its growth", async () => {
   const requests = { driver: { cores: 1, memoryGiB: 1.375 }, executor: { cores: 1, memoryGiB: 2 } };
   const page = await openTask({ record: { ...ENDED, requests, earlierTries }, state: "success" });
   assert.match(page.textContent, /Memory of eachdriver 1.38 GiB, executor 2.00 GiB/);
-  assert.match(page.textContent, /Try 1: unknown {2}driver 0.875 GiB.*Try 2: unknown/s);
+  assert.match(page.textContent, /Try 1: unknown driver 0.875 GiB.*Try 2: unknown/s);
+});
+
+test("earlier tries have their cost, and a sentence at the top names the failure of the latest one", async () => {
+  const verdict = { outcome: "Failed", failureKind: "infrastructure", sentence: "Failed: evicted." };
+  const earlierTries = [
+    { tryNumber: 1, verdict, requested: { driver: { coreHours: 0.5 } } },
+    { tryNumber: 2, verdict, cost: { amount: 0.25, currency: "EUR" }, missing: ["executors"] },
+  ];
+  const page = await openTask({ record: { ...ENDED, earlierTries }, state: "success" });
+  assert.match(page.textContent, /The application succeeded\..*Try 2 failed: infrastructure failure \(see Earlier tries\)\./);
+  assert.match(page.textContent, /Try 1: Failed: evicted\. 0\.500 core-hours.*Try 2: Failed: evicted\. ≥ 0\.250 EUR/);
+  browser.stop();
+  earlierTries[1].verdict = { outcome: "Unknown" };
+  assert.doesNotMatch((await openTask({ record: { ...ENDED, earlierTries }, state: "success" })).textContent, /see Earlier/);
+});
+
+const cost = { amount: 0.156, currency: "EUR" };
+for (const [name, change, words] of [
+  ["core-hours without prices", {}, ", 22.90 core-hours"],
+  ["the cost", { totals: { ...ENDED.totals, cost } }, ", 0.156 EUR"],
+  ["the cost of all tries", { allTries: { cost, incomplete: true }, application: { name: "pi", task: { tryNumber: "2" } } },
+    ", ≥ 0.156 EUR for 2 tries"],
+  ["the core-hours of tries with several currencies", { allTries: { coreHours: 4 } }, ", 4.00 core-hours for all tries"],
+]) {
+  test(`the head of the page ends with ${name}`, async () => {
+    const page = await openTask({ record: { ...ENDED, ...change }, state: "success" });
+    const head = page.descendants.find((one) => /\(UTC\)/.test(one.textContent) && one.attributes.class === "note");
+    assert.ok(head.textContent.endsWith(words), head.textContent);
+  });
+}
+
+test("the head of a live run has the cost so far", async () => {
+  const page = await openTask({ record: { ...LIVE, totals: { ...LIVE.totals, cost } }, state: "running" });
+  assert.match(page.textContent, /0\.156 EUR so far/);
+});
+
+test("sentences begin with a capital letter and end with a full stop", async () => {
+  const waiting = "it waits for Kueue admission in queue team-a";
+  const page = await openTask({ record: { ...LIVE, waiting }, state: "running" });
+  assert.match(page.textContent, /The application waits for Kueue admission in queue team-a\./);
+  browser.stop();
+  const verdict = { outcome: "Failed", sentence: "check full failed: no rows" };
+  const advice = [{ text: "executors used at most 0.3 GiB (2.80 → 1.30 GiB for each executor)" }];
+  const failed = await openTask({ record: { ...ENDED, verdict, advice }, state: "success" });
+  assert.match(failed.textContent, /Check full failed: no rows\.Attempt 2.*AdviceExecutors used .* executor\)\.Timeline/s);
+});
+
+test("a live run that waits for nothing shows its progress, or no empty paragraph", async () => {
+  const facts = [{ name: "progress", text: "stages 3/4, tasks 120/200" }];
+  const page = await openTask({ record: { ...LIVE, losses: undefined, spark: { facts } }, state: "running" });
+  const find = () => browser.page.descendants.find((one) => one.attributes.class === "verdict");
+  assert.equal(find().textContent, "Progress: stages 3/4, tasks 120/200.");
+  assert.doesNotMatch(page.textContent, /Attempt failed {1,2}Failed/);
+  browser.stop();
+  await openTask({ record: { ...LIVE, losses: undefined }, state: "running" });
+  assert.equal(find(), undefined);
 });
 
 test("figures of the Spark UI have their time in the zone of the page", async () => {
@@ -216,6 +272,24 @@ test("amounts of the table are those of all tries", async () => {
   assert.deepEqual(readTable(page).map((cells) => cells.slice(-2)), [["3.50", "7.00 EUR"], ["≥ 4.00", ""]]);
 });
 
+test("the last row of the table is the sum of the runs that match the filter, for each currency", async () => {
+  const build = (coreHours, amount, currency) => ({ ...ENDED, allTries: { coreHours, cost: { amount, currency } } });
+  const records = { r1: build(1, 2, "EUR"), r2: build(2, 0.5, "EUR"), r3: build(3, 4, "USD"), r4: { ...ENDED, allTries: {} } };
+  const entries = [1, 2, 3].map((number) => enter(number));
+  const page = await openTable({ entries, records });
+  const readSum = () => browser.page.all("tfoot")[0].descendants.slice(1).map((one) => one.textContent);
+  assert.deepEqual(readSum(), ["Sum of 3 runs, with all tries", "6.00", "2.50 EUR, 4.00 USD"]);
+  const [field] = page.all("input");
+  for (const [words, sum] of [["eur", ["Sum of 2 runs, with all tries", "3.00", "2.50 EUR"]], ["usd", []]]) {
+    field.value = words;
+    field.listeners.input();
+    assert.deepEqual(readSum(), sum);
+  }
+  browser.stop();
+  await openTable({ entries: [...entries, enter(4)], records });
+  assert.deepEqual(readSum().slice(1), ["28.90", "≥ 2.50 EUR, ≥ 4.00 USD"]);
+});
+
 test("a run that waits now has waited until now", async () => {
   const states = [{ state: "Submitted", phase: "waiting", begin: LIVE.begin }];
   const totals = { ...LIVE.totals, waitingSeconds: 3600 };
@@ -224,7 +298,7 @@ test("a run that waits now has waited until now", async () => {
   assert.equal(readTable(page)[0][6], "2h");
   browser.stop();
   const run = await openTask({ record: records.r1, state: "deferred" });
-  assert.match(run.textContent, /2h, 2h of it waiting, 100 %/);
+  assert.match(run.textContent, /2h, 2h of it before the program ran, 100 %/);
 });
 
 test("at most six records are read at once", async () => {
@@ -327,7 +401,7 @@ for (const [search, sentence] of Object.entries({
 
 test("what Spark did is shown in words, and hostile figures are text", async () => {
   const facts = [{ name: "progress", text: "stages 3/4" }, { name: "<b>x</b>", text: {} }, "text", null];
-  const advice = [{ text: "executor_memory='4g'" }, { text: "<i>" }, 5];
+  const advice = [{ text: "executors used little: executor_memory='4g'" }, { text: "<i>" }, 5];
   const page = await openTask({ record: { ...ENDED, advice, spark: { facts } }, state: "success" });
   assert.match(page.textContent, /Advice.*executor_memory='4g'.*<i>/s);
   assert.match(page.textContent, /What Spark did.*progress: stages 3\/4.*<b>x<\/b>: \[object Object\]/s);

@@ -57,6 +57,17 @@ def build_restarted(*, live: bool = False) -> Timeline:
     )
 
 
+def build_evicted() -> Timeline:
+    """Return a run whose driver was evicted, which only the message of its state shows."""
+    document = build_application(
+        ("Submitted", 0), ("DriverStarted", 5), ("RunningHealthy", 7), ("Failed", 30), ("ResourceReleased", 31)
+    )
+    document["status"]["stateTransitionHistory"]["3"]["message"] = (
+        "The driver pod was disrupted: EvictionByEvictionAPI: evicting."
+    )
+    return build_timeline(document, at(60))
+
+
 def build_runs() -> dict[str, Timeline]:
     """Return the runs by name."""
     return {
@@ -68,5 +79,6 @@ def build_runs() -> dict[str, Timeline]:
             build_application(("DriverRequested", 20), ("RunningHealthy", 27), attempt=3), at(60)
         ),
         "kubeflow": build_timeline(build_kubeflow("FAILED", "the driver failed"), at(90)),
+        "evicted": build_evicted(),
         "submitted": build_timeline(build_application(("Submitted", 0)), at(0)),
     }

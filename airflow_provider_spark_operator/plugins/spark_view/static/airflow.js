@@ -1,5 +1,4 @@
 // Airflow's public REST API, read with the session of the user.
-
 const [TIMEOUT, KEY, MOST] = [30_000, "spark_run", 100];
 export const ACTIVE = ["running", "deferred", "scheduled", "queued", "restarting"]; // others follow no application
 const SENTENCES = {
@@ -9,7 +8,6 @@ const SENTENCES = {
   404: "Airflow has no record for this address.",
 };
 const encode = encodeURIComponent;
-
 /** A failed request: a sentence for the user, and the status. The status is 0 if Airflow did not answer. */
 export class Problem extends Error {
   constructor(status) {
@@ -17,7 +15,6 @@ export class Problem extends Error {
     this.status = status;
   }
 }
-
 /** Return a handler of failed requests that ignores these statuses. */
 export const ignore = (...statuses) => (error) => { if (!statuses.includes(error.status)) throw error; };
 /** Return the ids in a query string. A placeholder such as {MAP_INDEX}, which Airflow did not replace, is missing. */
@@ -29,7 +26,6 @@ export function parseAddress(query) {
   if ([dag, run, task].some((id) => /^\.\.?$/.test(id))) throw new Error("The ids . and .. are not supported.");
   return { dag, run, task, index: /^\d+$/.test(index) ? Number(index) : -1 };
 }
-
 /** Return the query string with which this page shows a task instance. */
 export const formatAddress = ({ dag, run, task, index }) =>
   `?dag_id=${encode(dag)}&run_id=${encode(run)}&task_id=${encode(task)}&map_index=${index}`;
@@ -56,7 +52,6 @@ async function read(path, parameters = {}) {
   }
   throw new Problem(answer.status);
 }
-
 /** Return what a task instance recorded. It may be no record: see `findProblem`. */
 export async function readRecord(one) {
   const get = (more) => read(`${formatTask(one)}/xcomEntries/${KEY}`, { map_index: one.index, ...more });
@@ -64,7 +59,6 @@ export async function readRecord(one) {
   // A text is the reference of a custom XCom backend. The API server deserializes nothing else for this page.
   return typeof value === "string" ? (await get({ deserialize: true }).catch(() => ({ value }))).value : value;
 }
-
 /** Return the state of a task instance: null if Airflow has not scheduled it, undefined if the user may not see it. */
 export const readState = async (one) =>
   (await read(`${formatTask(one)}${one.index < 0 ? "" : `/${one.index}`}`).catch(ignore(403, 404)))?.state;
@@ -75,19 +69,16 @@ export async function findActive(scope) {
   const active = new Set(found?.task_instances.map(readIds).map(formatAddress));
   return (one) => !known || active.has(formatAddress(one));
 }
-
 /** Return the links of a task instance to other web pages, by name. */
 export async function readLinks(one) {
   const { extra_links: links } = await read(`${formatTask(one)}/links`, { map_index: one.index });
   return Object.entries(links ?? {}).filter(([name, url]) => isWebAddress(url) && name !== "Spark view");
 }
-
 /** Return task instances that recorded a run, with the time of the record, newest first, and how many there are. */
 export async function listRuns(one, offset, most) {
   const parameters = { xcom_key: KEY, limit: most, offset, order_by: "-timestamp" };
   const { xcom_entries: entries, total_entries: total } = await read(`${formatTasks(one)}/~/xcomEntries`, parameters);
   return { total, runs: entries.map((entry) => ({ one: readIds(entry), time: entry.timestamp })) };
 }
-
 /** Return whether a text is the address of a web page. A recorded address can have another scheme. */
 export const isWebAddress = (text) => URL.canParse(text) && /^https?:$/.test(new URL(text).protocol);

@@ -1,7 +1,5 @@
 // Elements of the page. Recorded text is untrusted: it becomes text nodes and nothing else.
-
 const [SVG, LONGEST] = ["http://www.w3.org/2000/svg", 5000];
-
 /** Return an element with attributes, listeners and children: elements and texts; missing ones are left out. */
 export const make = (tag, attributes, ...children) => fill(document.createElement(tag), attributes, children);
 export const draw = (tag, attributes, ...children) => fill(document.createElementNS(SVG, tag), attributes, children);
@@ -32,7 +30,6 @@ export function show(children, element = document.getElementById("page")) {
   for (const id of open) document.getElementById(id)?.setAttribute("open", "");
   if (focused) document.getElementById(focused)?.focus({ preventScroll: true });
 }
-
 /** Return a sentence that screen readers read out. */
 export const say = (text) => make("p", { class: "note", role: "status" }, text);
 /** Return a link that opens in the page around this one; with the target "_blank", in another tab. */
@@ -45,7 +42,6 @@ export function link(text, address, { target = "_self", ...attributes } = {}) {
   };
   return make("a", { href: address, target, rel: "noopener noreferrer", click, ...attributes }, text);
 }
-
 /** Return the address of a page of Airflow, which can be served below a path. */
 export const inAirflow = (path) => new URL(`../${path}`, document.baseURI).href;
 /** Return the time zone that the user chose in Airflow. */
@@ -54,9 +50,13 @@ export function findZone() {
   const find = (timeZone) => new Intl.DateTimeFormat("sv", { timeZone }).resolvedOptions().timeZone;
   try { return find(stored === "local" ? undefined : stored); } catch { return "UTC"; }
 }
-
 /** Return an amount with at least three significant digits. */
 export const formatAmount = (value) => (value >= 1 || value === 0 ? value.toFixed(2) : value.toPrecision(3));
+/** Return a text of a record as a sentence: with a capital letter and a full stop. */
+export function formatSentence(text) {
+  const named = String(text).trim().replace(/^it\b/, "The application");
+  return named.charAt(0).toUpperCase() + named.slice(1) + (/[.!?…]$/.test(named) ? "" : ".");
+}
 export const formatTime = (milliseconds) =>
   new Intl.DateTimeFormat("sv", { timeZone: findZone(), dateStyle: "short", timeStyle: "medium" }).format(milliseconds);
 

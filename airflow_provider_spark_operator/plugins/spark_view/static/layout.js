@@ -1,5 +1,4 @@
 // The lanes of a run over time. core/report/timeline_picture.py draws the same, and a test compares the coordinates.
-
 const [VERSION, FIRST_EXECUTORS, DAY] = [1, 20, 86400];
 const [LARGEST, MOST] = [100_000, 200]; // records of this package have at most 32 KiB, and fewer entries in each list
 const TONES = ["waiting", "starting", "running", "succeeded", "failed", "released", "driver", "executor"];
@@ -9,7 +8,6 @@ const NO_RECORD = "The XCom spark_run of this task is not the record of a run. A
 const OTHER_VERSION = "This page cannot read the record: it has another version. Install one version everywhere.";
 const STEPS = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200,
   ...[1, 2, 7, 14, 28, 91, 365, 3650].map((days) => days * DAY)];
-
 /** Return the objects in a list of a record; none if the value is no list. */
 export const list = (value) =>
   (Array.isArray(value) ? value.slice(0, MOST).filter((one) => one && typeof one === "object") : []);
@@ -19,7 +17,6 @@ export function findProblem(value) {
   if (value.version !== VERSION) return OTHER_VERSION;
   return value.application && value.verdict && value.totals ? "" : "The record of this run is incomplete.";
 }
-
 /** Return a time of a record in milliseconds; undefined if it is missing or invalid. */
 export const readTime = (text) =>
   (typeof text === "string" && !Number.isNaN(Date.parse(text)) ? Date.parse(text) : undefined);
@@ -37,14 +34,16 @@ export const nameOutcome = (record) => String(record.live ? record.state : recor
 /** Return the last record of a task that ended without a final one: nobody knows what the application did since. */
 export const endRecord = (record) => ({ ...record, live: false, verdict: { outcome: "Unknown" },
   missing: [...list(record.missing), { what: "end", why: "the task stored no final record" }] });
-
 /** Return the mark of an amount that the true one can exceed: of a role, of the cost, or of all tries. */
 export function markLimit({ missing, allTries }, part) {
   const roles = { driver: "totals.requested.driver", executor: "executors|totals.requested.executor" };
   const gaps = new RegExp(`^(end|attempts|pods|${roles[part] ?? "executors|totals.*"})$`);
   return (part === "tries" && allTries?.incomplete) || list(missing).some(({ what }) => gaps.test(what)) ? "≥ " : "";
 }
-
+/** Return the core-hours and the cost of a run with all tries of its task; undefined if they are unknown. */
+export const sumHours = ({ totals: { requested }, allTries }) => allTries?.coreHours ??
+  (requested && Object.values(requested).reduce((sum, one) => sum + one.coreHours, 0));
+export const findCost = ({ totals, allTries }) => (allTries ? allTries.cost : totals.cost);
 /** Return the end of a run. A live one lasts until now. */
 export const readEnd = ({ end, live }, now) => Math.max(readTime(end) ?? 0, live ? now : 0);
 /** Return how long a run has waited, in milliseconds. One that waits now has done so since the time of its record. */
@@ -86,14 +85,12 @@ export function layOut(record, { left = 0, right = 100, least = 0.3, ticks = 10,
       steps: counts.map(([time, number]) => [place(readTime(time)), number / Math.max(1, most)]) },
   };
 }
-
 function buildMissing(record, first) {
   const [begin, end, last] = [readTime(record.begin), readTime(first.begin), first.number - 1];
   if (!(last >= 1 && begin <= end)) return [];
   return [{ title: `attempt ${last > 1 ? `1-${last}` : "1"}: no longer in the status`, rows: [
     { label: "states unknown", begin, end, tone: "waiting", lasted: formatShort(end - begin) }] }];
 }
-
 function buildAttempt({ number, states, driver }, record, now) {
   const known = list(states).filter(({ begin }) => readTime(begin) !== undefined);
   const rows = known.filter(({ begin }) => record.live || readTime(begin) <= now).map((state) => {
@@ -102,22 +99,22 @@ function buildAttempt({ number, states, driver }, record, now) {
     return { label: String(state.state), begin, end, tone: TONES.includes(state.phase) ? state.phase : "released",
       lasted: formatShort(end - begin), message: [state.reason, state.message].filter(Boolean).join(": ") };
   });
-  if (readTime(driver?.start) !== undefined) rows.push(buildPod(driver, "driver", "driver", record, now));
+  const stop = driver?.state === "Failed" && rows.find(({ tone }) => tone === "failed")?.message; // of a deleted pod
+  if (readTime(driver?.start) !== undefined) rows.push(buildPod(driver, "driver", "driver", record, now, stop));
   const retained = known.find(({ state }) => state === "TerminatedWithoutReleaseResources");
   const lasted = readTime(retained?.end) - readTime(retained?.begin);
   const retention = lasted > 0 ? `were retained for ${formatShort(lasted)}` : "are retained";
   return { title: `attempt ${number}${retained ? `; its resources ${retention}` : ""}`, rows };
 }
-
-function buildPod(pod, label, tone, record, now) {
+function buildPod(pod, label, tone, record, now, stop) {
   const [begin, exit] = [readTime(pod.start), String(pod.exit ?? "")];
   const end = Math.max(readTime(pod.end) ?? (pod.state === "Running" ? now : begin), begin);
   const { cores, memoryGiB } = { ...record.requests?.[tone], ...pod };
   const facts = [pod.name, pod.node && `node ${pod.node}`, cores >= 0 && `${cores} cores, ${memoryGiB} GiB`];
   return { label, begin, end, tone: pod.state === "Failed" ? "failed" : tone, lasted: formatDuration(end - begin),
-    detail: exit, tag: TAGS.find(([words]) => words.test(exit))?.[1] ?? "", message: facts.filter(Boolean).join(", ") };
+    detail: exit, tag: TAGS.find(([words]) => words.test(exit || stop || ""))?.[1] ?? "",
+    message: facts.filter(Boolean).join(", ") };
 }
-
 function chooseTicks(span, most) {
   const step = STEPS.find((one) => Math.floor(span / 1000 / one) < Math.max(2, most)) ?? span / 1000;
   return Array.from({ length: Math.floor(span / 1000 / step) + 1 }, (_, index) => index * step * 1000);

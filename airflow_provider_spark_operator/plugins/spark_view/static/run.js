@@ -1,9 +1,9 @@
 // The page of one task instance.
-
 import { ACTIVE, formatTaskPage, ignore, Problem, readLinks, readRecord, readState } from "./airflow.js";
-import { draw, findZone, formatAmount, formatTime, inAirflow, link, make, say, show } from "./elements.js";
-import { endRecord, findProblem, formatDuration, formatShort, layOut, list, markLimit, measureWaiting, nameOutcome,
-  readTime } from "./layout.js";
+import { draw, findZone, formatAmount, formatSentence, formatTime, inAirflow, link, make, say, show,
+} from "./elements.js";
+import { endRecord, findCost, findProblem, formatDuration, formatShort, layOut, list, markLimit, measureWaiting,
+  nameOutcome, readTime, sumHours } from "./layout.js";
 
 const [LIVE, LATER, ENDED] = [5_000, 15_000, ["success", "failed", "skipped", "upstream_failed", "removed"]];
 const NOTHING = "This task recorded no run. Either it is not a task for a Spark application, it ended before it " +
@@ -41,7 +41,6 @@ async function look(one) {
   return { content: build(endRecord(record), links, one), pause: ENDED.includes(state) ? undefined : LIVE, text:
     `The task ended (state ${state ?? "none"}); its last record is from ${formatTime(readTime(record.end))}.` };
 }
-
 function explainMissing(state) {
   if (state === undefined) return { text: "Airflow does not know this task instance, or you may not see it." };
   if (ENDED.includes(state)) return { text: NOTHING };
@@ -55,18 +54,20 @@ function build(record, links, one) {
   const name = (title, time, is) => (is && readTime(time) ? `${title} as of ${formatTime(readTime(time))}` : title);
   return [
     ...buildHead(record, layout), buildVerdict(record), buildLinks(links, one),
-    section(name("Totals", end, live), buildTotals(record)), section("Advice", listTexts(record.advice)),
+    section(name("Totals", end, live), buildTotals(record)),
+    section("Advice", listTexts(record.advice, ({ text }) => formatSentence(text))),
     buildLanes(layout), section("Events", buildMarks(layout)), section("Waits", buildWaits(record, layout)),
     section(name("What Spark did", spark?.time, spark?.source === "ui"),
       listTexts(spark?.facts, (one) => `${one.name}: ${one.text}`) || make("p", {}, NOT_MEASURED)),
     section("Reported by the job", listTexts(listReport(record.report ?? {}))),
-    section("Earlier tries", listTexts(record.earlierTries, ({ tryNumber, begin, end, verdict = {}, requests }) => [
-      `Try ${tryNumber}: ${verdict.sentence ?? verdict.outcome ?? "unknown"} `, make("span", { class: "note" },
-        `${[begin, end].map(readTime).filter(Boolean).map(formatTime).join(" to ")} ${formatMemory(requests)}`)])),
+    section("Earlier tries", listTexts(record.earlierTries, buildTry)),
     section("Not recorded", listTexts(record.missing, ({ what, why }) => `${what}: ${why}`)),
   ];
 }
-
+const buildTry = ({ tryNumber, begin, end, verdict = {}, requests, missing = [], ...totals }) => [
+  `Try ${tryNumber}: ${verdict.sentence ?? verdict.outcome ?? "unknown"} `, make("span", { class: "note" },
+    [[begin, end].map(readTime).filter(Boolean).map(formatTime).join(" to "), formatMemory(requests),
+      formatUsage({ totals, missing: [missing].flat().map((what) => ({ what })) })].filter(Boolean).join(", "))];
 const section = (title, content) => content && make("section", {}, make("h2", {}, title), content);
 const listTexts = (value, format = ({ text }) => `${text}`) =>
   list(value).length > 0 && make("ul", {}, list(value).map((one) => make("li", {}, format(one))));
@@ -76,27 +77,31 @@ const listReport = ({ checks, metadata, progress, queries }) => [
   ...Object.entries(queries ?? {}).map(([name, one]) => `query ${name}: batch ${one?.batch ?? "none"}, ${one?.time}`),
   ...Object.entries({ ...metadata, ...(progress >= 0 && { progress }) }).map(([name, value]) => `${name}: ${value}`),
 ].map((text) => ({ text }));
-
 function buildHead(record, { begin, end }) {
   const { application: { name, namespace, task }, verdict: { failureKind }, live } = record;
-  const [outcome, waited] = [nameOutcome(record), measureWaiting(record, end)];
+  const [outcome, waited, usage] = [nameOutcome(record), measureWaiting(record, end), formatUsage(record)];
   const facts = [namespace && `namespace ${namespace}`, task?.tryNumber && `try ${task.tryNumber}`,
     `${formatTime(begin)} to ${live ? "now" : formatTime(end)} (${findZone()})`, formatDuration(end - begin),
-    waited > 0 && `${formatShort(waited)} of it waiting${formatShare(waited / (end - begin))}`];
+    waited > 0 && `${formatShort(waited)} of it before the program ran${formatShare(waited / (end - begin))}`,
+    usage && usage + (live ? " so far" : record.allTries ? ` for ${task?.tryNumber ?? "all"} tries` : "")];
   return [make("h1", {}, name ?? "application"),
     make("p", { role: "status" }, make("strong", { class: `badge ${live ? "live" : outcome.toLowerCase()}` }, outcome),
       failureKind && ` ${failureKind} failure`),
     make("p", { class: "note" }, facts.filter(Boolean).join(", "))];
 }
-
-const buildVerdict = ({ live, verdict, waiting, losses }) => make("div", { class: "verdict" },
-  make("p", {}, live ? waiting?.replace?.(/^it /, "The application ") : verdict.sentence),
-  losses && make("p", {}, losses), verdict.cause &&
-  make("pre", { tabindex: 0, role: "region", "aria-label": "Cause in the log of the driver" }, verdict.cause));
+function buildVerdict({ live, verdict, waiting, losses, spark, earlierTries }) {
+  const progress = list(spark?.facts).find(({ name }) => name === "progress");
+  const { tryNumber, verdict: { outcome, failureKind = "unknown" } = {} } = list(earlierTries).at(-1) ?? {};
+  const texts = [live ? waiting || (progress && `progress: ${progress.text}`) : verdict.sentence, losses,
+    outcome === "Failed" && `Try ${tryNumber} failed: ${failureKind} failure (see Earlier tries)`,
+  ].filter(Boolean).map((text) => make("p", {}, formatSentence(text)));
+  const cause = verdict.cause &&
+    make("pre", { tabindex: 0, role: "region", "aria-label": "Cause in the log of the driver" }, verdict.cause);
+  return (texts.length > 0 || cause) && make("div", { class: "verdict" }, texts, cause);
+}
 const buildLinks = (links, one) => make("nav", { "aria-label": "Pages of this run" },
   links.map(([name, url], index) => link(name, url, { target: "_blank", id: `link-${index}` })),
   link("Task and its log", inAirflow(formatTaskPage(one)), { id: "link-task" }));
-
 function buildLanes(layout) {
   const buildList = (rows, id) => make("ol", {}, rows.map((row, index) => buildLane(row, layout, `${id}-${index}`)));
   const lanes = layout.groups.map(({ title, rows, more = [] }, group) => make("section", { class: "lanes" },
@@ -110,7 +115,6 @@ function buildLanes(layout) {
   return section("Timeline", make("div", {}, make("p", { class: "legend", "aria-hidden": "true" }, legend), lanes,
     buildCurve(layout), buildAxis(layout)));
 }
-
 const drawLine = (x, name) => draw("line", { x1: `${x}%`, x2: `${x}%`, y1: 0, y2: "100%", class: name });
 const drawSign = (x) => draw("svg", { x: `${x}%`, y: "50%", class: "sign" }, draw("path", { d: "M-6 0L0-6 6 0 0 6Z" }));
 function buildLane({ label, begin, end, x, width, tone, lasted, detail, tag, message }, { ticks, marks }, id) {
@@ -118,12 +122,11 @@ function buildLane({ label, begin, end, x, width, tone, lasted, detail, tag, mes
   const bar = draw("rect", { class: tone, x: `${x}%`, width: `${width}%`, y: "15%", height: "70%" });
   return make("li", {},
     make("details", { id, class: "label" },
-      make("summary", { title: label }, label.length > 28 ? `…${label.slice(-27)}` : label),
-      `${formatTime(begin)} to ${formatTime(end)}`, message && `, ${message}`),
+      make("summary", { title: label }, label.length > 28 ? `…${label.slice(-27)}` : label)),
     draw("svg", { class: "lane", "aria-hidden": "true" }, lines, bar, tag && drawSign(Math.min(x + width, 99))),
-    make("span", { class: "text" }, tag && make("strong", { class: "tag" }, tag), ` ${lasted} ${detail}`));
+    make("span", { class: "text" }, tag && make("strong", { class: "tag" }, tag), ` ${lasted} ${detail}`),
+    make("div", { class: "open" }, `${formatTime(begin)} to ${formatTime(end)}`, message && `, ${message}`));
 }
-
 const buildRow = (label, picture, text) => make("div", { class: "row" },
   make("span", { class: "label" }, label), picture, make("span", { class: "text" }, text));
 const drawStep = ([x, share]) => `H${x}V${(30 * (1 - share)).toFixed(1)}`;
@@ -136,28 +139,33 @@ const buildAxis = ({ ticks }) => buildRow("", draw("svg", { class: "lane", "aria
     { x: `${x}%`, y: 14, "text-anchor": x < 5 ? "start" : x > 95 ? "end" : "middle" }, text))));
 const buildMarks = ({ marks }) => listTexts(marks, ({ time, kind, text, tone }) => [
   make("strong", { class: `word ${tone}` }, kind.replace(/(?<=[a-z])[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)),
-  ` ${text === kind ? "" : text} `, make("span", { class: "note" }, formatTime(time))]);
+  ` ${kind.endsWith(text) ? "" : text} `, make("span", { class: "note" }, formatTime(time))]);
 const buildWaits = ({ waits, live }, { end: now }) => listTexts(waits, ({ kind, role, begin, end, pods, text }) => {
   const [from, to, still] = [readTime(begin), readTime(end) ?? (live ? now : undefined), live && !end ? " so far" : ""];
   const lasted = to === undefined ? "for an unknown time" : `for ${formatDuration(to - from)}${still}`;
   return [`${pods > 1 ? `${pods} ${role}s` : `The ${role}`} waited ${lasted} for ${WAITED[kind] ?? kind}. `,
     make("span", { class: "note" }, text)];
 });
-
 const formatShare = (share, when = "") => (share > 0 ? `, ${Number((share * 100).toFixed(1))} %${when}` : "");
 const formatMemory = (requests) => Object.entries(requests ?? {}).map(([role, { memoryGiB }]) =>
   `${role} ${formatAmount(memoryGiB)} GiB`).join(", ");
+const formatAmounts = (record, part, ...amounts) => amounts.filter(([amount]) => amount >= 0).map(([amount, unit]) =>
+  `${markLimit(record, part)}${formatAmount(amount)} ${unit}`).join("; ");
+function formatUsage(record) {
+  const { amount, currency } = findCost(record) ?? { amount: sumHours(record), currency: "core-hours" };
+  return formatAmounts(record, "tries", [amount, currency]);
+}
 function buildTotals(record) {
   const { totals: { executors, requested, cost }, allTries: tries } = record;
-  const format = (part, ...amounts) => amounts.filter(([amount]) => amount >= 0).map(([amount, unit]) =>
-    `${markLimit(record, part)}${formatAmount(amount)} ${unit}`).join("; ");
+  const format = (...amounts) => formatAmounts(record, ...amounts);
   return make("dl", {}, [
     ["Executors", Object.entries(executors ?? {}).map(([state, number]) => `${number} ${state}`).join(", ")],
     ...Object.entries(requested ?? {}).map(([role, { coreHours, gibHours, waitingShare }]) => [`Requested by ${role}s`,
       format(role, [coreHours, "core-hours"], [gibHours, "GiB-hours"]) +
         formatShare(waitingShare, " before the containers started")]),
     ["Memory of each", formatMemory(record.requests)],
-    ["Cost", cost && format("cost", [cost.amount, cost.currency])],
+    ["Cost", cost && [[[cost.amount, cost.currency]], [[cost.driver, "for drivers"], [cost.executor, "for executors"],
+      [cost.spot, "of it on spot nodes"]]].map((one) => format("cost", ...one)).filter(Boolean).join(": ")],
     ["All tries", tries && format("tries", [tries.coreHours, "core-hours"], [tries.gibHours, "GiB-hours"],
       [tries.cost?.amount, tries.cost?.currency])],
   ].filter(([, value]) => value).map(([name, value]) => [make("dt", {}, name), make("dd", {}, value)]));

@@ -1,17 +1,12 @@
 // The table of the tasks of a DAG run, or of the runs of a DAG.
-
 import { findActive, formatAddress, formatTaskPage, listRuns, readRecord } from "./airflow.js";
 import { formatAmount, formatTime, inAirflow, link, make, say, show } from "./elements.js";
-import { endRecord, findProblem, formatDuration, markLimit, measureWaiting, nameOutcome, readEnd, readTime,
-} from "./layout.js";
+import { endRecord, findCost, findProblem, formatDuration, markLimit, measureWaiting, nameOutcome, readEnd, readTime,
+  sumHours } from "./layout.js";
 
 const [PAGE, AT_ONCE, LATER, NONE] = [50, 6, 15_000, "No task recorded a run."];
-const sumHours = ({ totals: { requested }, allTries }) => allTries?.coreHours ??
-  (requested && Object.values(requested).reduce((sum, one) => sum + one.coreHours, 0));
-const findCost = ({ totals, allTries }) => (allTries ? allTries.cost : totals.cost);
 const atLeast = (value, { record }) => markLimit(record, "tries") + formatAmount(value);
-
-// The title of each column, its value for sorting, and how to show the value if it is a number.
+// The title of each column, its value for sorting, how to show the value if it is a number, and what it means.
 const COLUMNS = [
   ["Task", ({ one }) => one.task + (one.index < 0 ? "" : ` [${one.index}]`)],
   ["Run", ({ one }) => one.run],
@@ -19,12 +14,13 @@ const COLUMNS = [
   ["Outcome", ({ record, text }) => (record ? nameOutcome(record) : text)],
   ["Begin", ({ record }) => readTime(record?.begin), (time) => formatTime(time)],
   ["Duration", ({ record }) => record && readEnd(record, Date.now()) - readTime(record.begin), formatDuration],
-  ["Waiting", ({ record }) => record && measureWaiting(record, Date.now()), formatDuration],
+  ["Waiting", ({ record }) => record && measureWaiting(record, Date.now()), formatDuration,
+    "Time before the program ran, or while it was suspended"],
   ["Totals as of", ({ record }) => readTime(record?.end), (time) => formatTime(time)],
   ["Executors", ({ record }) => record?.totals.executorsAtOnce, String],
-  ["Core-hours", ({ record }) => record && sumHours(record), atLeast],
+  ["Core-hours", ({ record }) => record && sumHours(record), atLeast, "Of all tries"],
   ["Cost", ({ record }) => record && findCost(record)?.amount,
-    (value, row) => `${atLeast(value, row)} ${findCost(row.record).currency}`],
+    (value, row) => `${atLeast(value, row)} ${findCost(row.record).currency}`, "Of all tries"],
 ];
 
 /** Show the runs of a DAG run or a DAG: the newest first, and more while the user scrolls. */
@@ -33,12 +29,13 @@ export async function showRuns(scope) {
   const [rows, known] = [[], new Map()];
   let [offset, total, loading, sorted, up, words, pending] = [0, Infinity, undefined, undefined, false, "", 0];
   const sort = (title) => { [up, sorted] = [sorted === title ? !up : false, title]; render(); };
-  const heads = columns.map(([title, , format]) => make("th", { scope: "col", class: format && "number" },
-    make("button", { type: "button", id: `by-${title}`, click: () => sort(title) }, title)));
+  const heads = columns.map(([title, , format, meaning]) => make("th", { scope: "col", class: format && "number" },
+    make("button", { type: "button", id: `by-${title}`, title: meaning, click: () => sort(title) }, title)));
   const filter = () => { words = field.value.toLowerCase(); render(); };
   const field = make("input", { type: "search", id: "filter", autocomplete: "off", input: filter });
-  const [body, end, status] = [make("tbody"), make("div", { class: "end" }), say("Reading the runs…")];
-  const table = make("table", {}, make("thead", {}, make("tr", {}, heads)), body);
+  const [body, foot, end] = [make("tbody"), make("tfoot"), make("div", { class: "end" })];
+  const status = say("Reading the runs…");
+  const table = make("table", {}, make("thead", {}, make("tr", {}, heads)), body, foot);
   const loadAll = async () => { while (await more() >= 0 && offset < total); };
   const all = make("button", { type: "button", id: "all", click: loadAll }, "Load all");
   function render() {
@@ -49,12 +46,14 @@ export async function showRuns(scope) {
     heads.forEach((head, index) => head.setAttribute("aria-sort",
       columns[index][0] !== sorted ? "none" : up ? "ascending" : "descending"));
     show(found.map((row) => row.element), body);
+    show([found.length > 1 && make("tr", {},
+      make("th", { scope: "row", colspan: columns.length - 2 }, `Sum of ${found.length} runs, with all tries`),
+      columns.slice(-2).map(([title, read]) => make("td", { class: "number" }, formatSum(found, read, title))))], foot);
     table.classList.toggle("free", !rows.some(({ record }) => record && findCost(record)));
     const match = words ? `, ${found.length} of them match the filter` : "";
     report(rows.length ? `${rows.length} of ${Math.max(total, rows.length)} runs loaded${match}.` : NONE);
     all.hidden = offset >= total;
   }
-
   const report = (text) => { if (status.textContent !== text) status.textContent = text; }; // is read out once
   async function load(row, isActive) {
     try {
@@ -77,7 +76,7 @@ export async function showRuns(scope) {
     }
     row.words = row.cells.join(" ").toLowerCase();
     row.element = make("tr", { class: row.record?.verdict?.outcome }, row.cells.map((text, index) => (
-      index ? make("td", { class: columns[index][2] && "number" }, text) :
+      index ? make("td", { class: columns[index][2] ? "number" : columns[index][0].toLowerCase() }, text) :
         make("th", { scope: "row" }, link(text, findPage(row.one), { id: row.id })))));
   }
 
@@ -105,7 +104,6 @@ export async function showRuns(scope) {
     watcher.observe(end);
     return fresh.length;
   }
-
   /** List the newest runs again, up to a page that contains known ones. */
   async function refresh() {
     for (let from = 0; !document.hidden && await attempt(from) === PAGE && from + PAGE < offset;) from += PAGE;
@@ -121,11 +119,19 @@ export async function showRuns(scope) {
   await more();
   setTimeout(refresh, LATER);
 }
-
+// The sum of the known amounts of runs; of costs, for each currency.
+function formatSum(rows, read, title) {
+  const [known, sums] = [rows.filter((row) => read(row) >= 0), new Map()];
+  for (const row of known) {
+    const unit = title === "Cost" ? ` ${findCost(row.record).currency}` : "";
+    sums.set(unit, (sums.get(unit) ?? 0) + read(row));
+  }
+  const mark = known.length < rows.length || known.some(({ record }) => markLimit(record, "tries")) ? "≥ " : "";
+  return [...sums].map(([unit, sum]) => mark + formatAmount(sum) + unit).join(", ");
+}
 // Without Airflow's page around it, the user may not see the tab.
 const findPage = (one) => (window.parent === window ? formatAddress(one) :
   inAirflow(`${formatTaskPage(one)}/plugin/spark`));
-
 // A missing value is the smallest.
 const compare = (one, other) => (typeof one === "number" && typeof other === "number" ? one - other :
   String(one ?? "").localeCompare(String(other ?? "")));

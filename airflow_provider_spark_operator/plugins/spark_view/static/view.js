@@ -1,10 +1,8 @@
 // The page in Airflow's user interface: one task instance, or the runs of a DAG run or a DAG.
-
 import { parseAddress } from "./airflow.js";
 import { followTheme, say, show } from "./elements.js";
 import { showRun } from "./run.js";
 import { showRuns } from "./runs.js";
-
 followTheme();
 try {
   const one = parseAddress(window.location.search);
