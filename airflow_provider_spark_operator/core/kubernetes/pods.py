@@ -1,5 +1,6 @@
 """Read pods. No function here raises on a malformed document."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -43,6 +44,8 @@ _SIGNALS: Final[Mapping[int, str]] = {
 _REGULAR_WAITS: Final = frozenset({"", "ContainerCreating", "PodInitializing"})
 # Spark ends a driver or an executor with this code after an OutOfMemoryError (org.apache.spark.util.SparkExitCode).
 HEAP_FULL: Final = 52
+# Finds the end of a pod that ran out of memory in the words of `describe_exit`.
+OUT_OF_MEMORY: Final = re.compile(rf"\bOOMKilled\b|\bexit code {HEAP_FULL}\b")
 
 
 @dataclass(frozen=True)

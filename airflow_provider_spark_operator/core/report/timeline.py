@@ -33,7 +33,7 @@ _REDUCED: Final = frozenset(
 _OUT_OF_MEMORY: Final = "out of memory"
 # Exit code 52 is that of a JVM whose heap was full. The page of the Spark view marks the lanes by the same words.
 _CAUSES: Final[Mapping[str, re.Pattern[str]]] = {
-    _OUT_OF_MEMORY: re.compile(r"\bOOMKilled\b|\bexit code 52\b"),
+    _OUT_OF_MEMORY: pods.OUT_OF_MEMORY,
     "preempted": re.compile(r"\bPreempt"),
     "evicted": re.compile(r"\bEvict|\bDeletionByTaintManager\b"),
 }

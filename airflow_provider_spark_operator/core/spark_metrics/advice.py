@@ -11,7 +11,7 @@ from typing import Final
 
 from ..kubernetes.json_object import JsonObject, KubernetesObject
 from ..kubernetes.names import ROLE_DRIVER, ROLE_EXECUTOR
-from ..kubernetes.pods import get_number, get_object, get_text, list_objects
+from ..kubernetes.pods import OUT_OF_MEMORY, get_number, get_object, get_text, list_objects
 from ..kubernetes.times import read_time
 from ..report.record_values import drop_unknown
 from ..spark.spark_conf import DYNAMIC_ALLOCATION_KEY
@@ -35,8 +35,6 @@ _STEP: Final = 256
 _SMALLEST: Final = 512
 # Spark's smallest overhead in MiB: a smaller heap does not make it smaller.
 _SMALLEST_OVERHEAD: Final = 384
-# The exit code with which Spark ends an executor whose heap is full.
-_JAVA_OUT_OF_MEMORY: Final = "exit code 52 "
 _SIZES: Final = ("heapMiB", "peakHeapMiB", "peakOffHeapMiB", "peakOtherMiB", "peakRssMiB")
 
 
@@ -97,7 +95,7 @@ def _was_out_of_memory(record: KubernetesObject) -> bool:
     pods = [*list_objects(record.get("executors")), *drivers]
     verdicts = [get_object(one.get("verdict")) for one in (record, *list_objects(record.get("earlierTries")))]
     return (
-        any("OOMKilled" in (text := get_text(pod.get("exit"))) or _JAVA_OUT_OF_MEMORY in text for pod in pods)
+        any(OUT_OF_MEMORY.search(get_text(pod.get("exit"))) for pod in pods)
         or bool(get_object(record.get("spark")).get("memoryLosses"))
         or any(verdict.get("outOfMemory") for verdict in verdicts)
         or any(gap.get("what") == "earlierTries" for gap in list_objects(record.get("missing")))

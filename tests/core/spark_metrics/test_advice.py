@@ -224,7 +224,7 @@ def test_run_that_shows_nothing_is_not_used(change: dict[str, Any]) -> None:
     "change",
     [
         {"executors": [{"exit": "exit code 137 (OOMKilled)"}]},
-        {"executors": [{"exit": "exit code 52 (Error)"}]},
+        {"executors": [{"exit": "exit code 52"}]},
         {"spark": RECORD["spark"] | {"memoryLosses": 1}},
         {"attempts": [{"driver": {"exit": "OOMKilled"}}, {"driver": None}]},
         {"verdict": {"outcome": "Failed", "outOfMemory": ["executor"]}, "spark": None},
