@@ -305,4 +305,4 @@ def _list_causes(timeline: Timeline) -> Iterator[str]:
 def _outlived_driver(span: PodSpan, ends: Iterable[datetime]) -> bool:
     """Whether a driver ended while the executor ran, which makes it fail. Pods have times in whole seconds."""
     begin, end = span.begin, span.end
-    return bool(begin and end and any(begin < driver < end + timedelta(seconds=1) for driver in ends))
+    return bool(begin and end and any(begin < driver and driver - end < timedelta(seconds=1) for driver in ends))

@@ -1,6 +1,7 @@
 """The sentences about what a run has lost."""
 
 from dataclasses import replace
+from datetime import UTC, datetime
 
 import pytest
 
@@ -78,3 +79,9 @@ def test_executor_that_fails_because_its_driver_has_ended_is_not_lost(end: float
     failed = PodSpan("x-exec-1", ExecutorState.FAILED, at(8), at(end), "exit code 1")
     application = build_application(*STARTED, ("Failed", 30))
     assert describe_losses(replace(build_timeline(application, at(60)), executors=(failed,))) == sentence
+
+
+def test_latest_possible_time_of_an_executor_is_compared_with_the_end_of_its_driver() -> None:
+    failed = PodSpan("x-exec-1", ExecutorState.FAILED, at(8), datetime.max.replace(tzinfo=UTC), "exit code 1")
+    application = build_application(*STARTED, ("Failed", 30))
+    assert describe_losses(replace(build_timeline(application, at(60)), executors=(failed,))) == ""
