@@ -1,8 +1,8 @@
-"""The delay until the status shows the end of a driver: `python -m bench.reaction [NUMBER]`.
+"""The delay until the controller decides on the end of a driver: `python -m bench.reaction [NUMBER]`.
 
 Five applications start per second. Their drivers run for some seconds on a simulated node (`SIM_KUBECONFIG`), then
 succeed. The benchmark compares the time at which its own watch receives the end of a driver with the time in the status
-of the application.
+of the application. This is the time of the decision, shortly before the status is written.
 """
 
 import asyncio

@@ -31,7 +31,7 @@ _REDUCED: Final = frozenset(
     {ApplicationState.RUNNING_WITH_PARTIAL_CAPACITY, ApplicationState.RUNNING_WITH_BELOW_THRESHOLD_EXECUTORS}
 )
 _OUT_OF_MEMORY: Final = "out of memory"
-# Exit code 52 is that of a JVM whose heap was full. The page of the Spark view marks the lanes by the same words.
+# The page of the Spark view marks the lanes by the same words.
 _CAUSES: Final[Mapping[str, re.Pattern[str]]] = {
     _OUT_OF_MEMORY: pods.OUT_OF_MEMORY,
     "preempted": re.compile(r"\bPreempt"),
@@ -279,7 +279,8 @@ def _describe_restart(attempts: Sequence[Attempt]) -> Iterator[str]:
     last = before.stop or before.states[-1]
     how = "was suspended" if before.suspended else f"ended in the state {last.state}"
     detail = (before.driver.detail if before.driver else "") or ("" if before.suspended else last.reason)
-    yield f"Attempt {latest.number} follows attempt {before.number}, which {how}{f': {detail}' if detail else ''}."
+    how += f": {detail}" if detail else ""
+    yield f"Attempt {latest.number} follows attempt {before.number}, which {how}."
 
 
 def _describe_lost_executors(timeline: Timeline, settings: SettingNames) -> Iterator[str]:
