@@ -103,6 +103,11 @@ class Forbidden(KubeError):
             return ""
         return f'grant the verb "{self.verb}" on {self.resource} {self.place}'
 
+    @property
+    def lacks_service_account(self) -> bool:
+        """Whether the service account of a pod does not exist (`plugin/pkg/admission/serviceaccount`)."""
+        return "error looking up service account" in self.message and self.message.endswith(" not found")
+
 
 # The kinds that users name, by their plural, with the command that lists them.
 _LISTED: Final = {

@@ -1,5 +1,6 @@
 """Requests that the API rejects, because of permissions or content, do not block the end of an application."""
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -7,8 +8,9 @@ import pytest
 from airflow_provider_spark_operator.core.states.states import ApplicationState
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import Forbidden
-from airflow_provider_spark_operator.kube.resources import INGRESSES, PODS, ResourceType
-from tests.reconcile.harness import Api, build_application, build_error, history_of, run_controller
+from airflow_provider_spark_operator.kube.resources import INGRESSES, PODS, SERVICE_ACCOUNTS, ResourceType
+from airflow_provider_spark_operator.reconcile.attempts import attempt
+from tests.reconcile.harness import IMAGE, Api, build_application, build_error, history_of, run_controller
 
 State = ApplicationState
 INGRESS = {
@@ -16,6 +18,9 @@ INGRESS = {
     "serviceSpec": {"ports": [{"port": 4040}]},
     "ingressMetadata": {"name": "ui"},
 }
+
+
+WITH_ACCOUNT = {**IMAGE, "spark.kubernetes.authenticate.driver.serviceAccountName": "late"}
 
 
 class WithoutRights:
@@ -47,6 +52,33 @@ async def test_missing_permission_fails_the_application_and_it_can_be_deleted(ap
         await api.wait_for_deletion()
     assert history_of(ended) == ["Submitted", "SchedulingFailure", "ResourceReleased"]
     assert await api.list_names(PODS) == []
+
+
+async def test_application_sent_before_its_service_account_starts_when_the_account_exists(
+    api: Api, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO")
+    async with run_controller(api):
+        await api.submit(build_application(conf=WITH_ACCOUNT))
+
+        async def is_refused() -> bool:
+            return 'serviceaccount "late" not found; retrying' in caplog.text
+
+        await api.wait_until_true(is_refused)
+        await api.client.create(SERVICE_ACCOUNTS, {"metadata": {"name": "late"}}, api.namespace)
+        started = await api.wait_for_state(State.DRIVER_REQUESTED, State.SCHEDULING_FAILURE)
+    assert history_of(started) == ["Submitted", "DriverRequested"]
+
+
+async def test_missing_service_account_of_an_older_application_is_a_scheduling_failure(
+    api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(attempt, "_SERVICE_ACCOUNT_WAIT", timedelta(0))
+    async with run_controller(api):
+        await api.submit(build_application(conf=WITH_ACCOUNT))
+        ended = await api.wait_for_state(State.RESOURCE_RELEASED)
+    assert history_of(ended) == ["Submitted", "SchedulingFailure", "ResourceReleased"]
+    assert 'serviceaccount "late" not found' in ended["status"]["stateTransitionHistory"]["1"]["message"]
 
 
 @pytest.mark.parametrize(

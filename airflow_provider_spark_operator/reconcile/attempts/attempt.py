@@ -4,7 +4,8 @@ import logging
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Never
+from datetime import timedelta
+from typing import Final, Never
 
 from ...core.driver.attempt import AttemptResources, build_attempt, with_driver_owner
 from ...core.driver.named_files import NamedTemplates, build_stand_in_templates, find_application_template_files
@@ -16,13 +17,15 @@ from ...core.lifecycle.observation import Created, CreateOutcome, Refused
 from ...core.models.application import SparkApplication
 from ...core.states import reasons
 from ...kube.client import KubeClient
-from ...kube.errors import AlreadyExists, Conflict, KubeError, NotFound, is_refusal
+from ...kube.errors import AlreadyExists, Conflict, Forbidden, KubeError, NotFound, is_refusal
 from ...kube.resources import CONFIG_MAPS, PODS, SECRETS, resource_type_of
 
 logger = logging.getLogger(__name__)
 
 # The kinds of objects that a driver mounts by name and that are created after it.
 _MOUNTED = frozenset({CONFIG_MAPS.kind, SECRETS.kind})
+# Who applies an application together with its namespace or service account may send the application first.
+_SERVICE_ACCOUNT_WAIT: Final = timedelta(seconds=15)
 
 
 class ReconcileLater(Exception):
@@ -72,7 +75,8 @@ async def create_attempt(
             earlier attempt is also deleted, because the end of that attempt was missed.
 
     Raises:
-        ReconcileLater: An object of an earlier attempt or reconcile is still being deleted.
+        ReconcileLater: An object of an earlier attempt or reconcile is still being deleted. Or the application is new,
+            and its service account does not exist yet.
         KubeError: The API did not answer; which objects exist is unknown, and repeating is harmless.
     """
     try:
@@ -181,8 +185,15 @@ async def _create_after(objects: "_AttemptObjects", attempt_id: int, outdated: J
     except KubeError as error:
         if not is_refusal(error):
             raise
+        if isinstance(error, Forbidden) and error.lacks_service_account and _is_new(objects):
+            raise ReconcileLater(str(error)) from error
         return Creation(Refused(str(error)), objects.driver, objects.resources)
     return Creation(Created(), objects.driver, objects.resources)
+
+
+def _is_new(objects: "_AttemptObjects") -> bool:
+    created = objects.application.creation_timestamp
+    return created is not None and objects.client.get_time() - created < _SERVICE_ACCOUNT_WAIT
 
 
 async def _delete_outdated(client: KubeClient, outdated: JsonObject) -> Never:
