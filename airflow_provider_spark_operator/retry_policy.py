@@ -4,17 +4,9 @@ from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
-from .airflow_compat import (
-    HAS_RESCHEDULES,
-    HAS_RETRY_POLICIES,
-    RetryDecision,
-    RetryPolicy,
-    build_reschedule,
-    read_reschedules,
-    warn_too_old,
-)
+from . import airflow_compat
 from .core.compose.memory import ROLES, MemoryGrowth, is_size
-from .core.kubernetes.times import to_seconds
+from .core.kubernetes.json_object import to_seconds
 from .core.parameters.arguments import check_booleans
 from .core.states.capacity_wait import CapacityWait
 from .exceptions import SparkApplicationDeleted, SparkApplicationError, SparkApplicationFailed, SparkClusterDeleted
@@ -30,7 +22,7 @@ _LONGEST_WAIT = timedelta(days=10_000)
 _WAIT_KEY = "spark_capacity_wait"
 
 
-class SparkRetryPolicy(RetryPolicy):
+class SparkRetryPolicy(airflow_compat.RetryPolicy):
     """Retry infrastructure and scheduling failures; by default, fail immediately on application failures.
 
     - Infrastructure and scheduling failures are retried, unless a retry would certainly fail in the same way. The
@@ -88,9 +80,11 @@ class SparkRetryPolicy(RetryPolicy):
         self.capacity_wait = None if seconds is None else timedelta(seconds=seconds)
         self.application_failures = application_failures
         self.deletions = deletions
-        if memory_growth is not None and not HAS_RETRY_POLICIES:
-            warn_too_old("memory_growth", "an application that runs out of memory is not retried with more memory")
-        self.memory_growth = memory_growth if HAS_RETRY_POLICIES else None
+        if memory_growth is not None and not airflow_compat.HAS_RETRY_POLICIES:
+            airflow_compat.warn_too_old(
+                "memory_growth", "an application that runs out of memory is not retried with more memory"
+            )
+        self.memory_growth = memory_growth if airflow_compat.HAS_RETRY_POLICIES else None
         self.memory_limit = memory_limit
 
     def evaluate(
@@ -99,10 +93,10 @@ class SparkRetryPolicy(RetryPolicy):
         try_number: int,  # noqa: ARG002 - Airflow's signature
         max_tries: int,  # noqa: ARG002
         context: "Context | None" = None,
-    ) -> RetryDecision:
+    ) -> airflow_compat.RetryDecision:
         """Return the decision for an exception, by the kind of failure. See the class."""
         if not isinstance(exception, SparkApplicationError):
-            return RetryDecision.default()
+            return airflow_compat.RetryDecision.default()
         roles = [role for role in ROLES if role in exception.out_of_memory]
         if self.memory_growth is not None and context is not None:
             limited = _read_store(context, _LIMIT_KEY)
@@ -113,23 +107,23 @@ class SparkRetryPolicy(RetryPolicy):
                     f"{' and '.join(growing)} ran out of memory; "
                     f"trying again with {self.memory_growth:g} times the memory"
                 )
-                return RetryDecision.retry(exception.retry_delay, reason)
+                return airflow_compat.RetryDecision.retry(exception.retry_delay, reason)
         if isinstance(exception, SparkApplicationDeleted | SparkClusterDeleted) and not self.deletions:
             deleted = "cluster" if isinstance(exception, SparkClusterDeleted) else "application"
-            return RetryDecision.fail(f"a user or another program deleted the {deleted}")
+            return airflow_compat.RetryDecision.fail(f"a user or another program deleted the {deleted}")
         if not exception.retry_worthy:
-            return RetryDecision.fail(f"a retry would fail in the same way ({exception.reason})")
+            return airflow_compat.RetryDecision.fail(f"a retry would fail in the same way ({exception.reason})")
         if isinstance(exception, SparkApplicationFailed) and roles:
-            return RetryDecision.fail(
+            return airflow_compat.RetryDecision.fail(
                 f"{' and '.join(roles)} ran out of memory, and a retry would have the same memory"
             )
         if isinstance(exception, SparkApplicationFailed) and not self.application_failures:
-            return RetryDecision.fail("the application itself failed, not the infrastructure")
+            return airflow_compat.RetryDecision.fail("the application itself failed, not the infrastructure")
         if exception.reason is None:
-            return RetryDecision.default()
-        if HAS_RESCHEDULES and exception.lacks_capacity and (decision := self._reschedule(context)):
+            return airflow_compat.RetryDecision.default()
+        if airflow_compat.HAS_RESCHEDULES and exception.lacks_capacity and (decision := self._reschedule(context)):
             return decision
-        return RetryDecision.retry(exception.retry_delay, exception.reason)
+        return airflow_compat.RetryDecision.retry(exception.retry_delay, exception.reason)
 
     def read_growth(self, context: "Context") -> MemoryGrowth:
         """Return the growth of memory after the earlier failures of a task; no growth before the first.
@@ -150,11 +144,11 @@ class SparkRetryPolicy(RetryPolicy):
         """
         context["task_state_store"].set(_LIMIT_KEY, {role: True for role, reached in limits.items() if reached})
 
-    def _reschedule(self, context: "Context | None") -> RetryDecision | None:
+    def _reschedule(self, context: "Context | None") -> airflow_compat.RetryDecision | None:
         """Return the decision to run the task again without using a retry. None if the task waits no longer."""
         if self.capacity_wait is None or context is None:
             return None
-        number, first = read_reschedules(context)
+        number, first = airflow_compat.read_reschedules(context)
         failed, now = _read_first_failure(context, first), datetime.now(UTC)
         since = failed.isoformat() if failed else None
         wait = CapacityWait(self.capacity_wait.total_seconds(), since, number).add_failure(now)
@@ -164,7 +158,7 @@ class SparkRetryPolicy(RetryPolicy):
             context["task_state_store"].set(_WAIT_KEY, {"since": now.isoformat()})
         # Airflow counts from the start of the task that failed first.
         timeout = self.capacity_wait + ((failed - first) if failed and first else timedelta())
-        return build_reschedule(wait.delay, timeout, wait.describe(now))  # Airflow logs this reason
+        return airflow_compat.build_reschedule(wait.delay, timeout, wait.describe(now))  # Airflow logs this reason
 
     def _grow(self, context: "Context", roles: list[str]) -> None:
         growth = _read_factors(context)
@@ -173,7 +167,7 @@ class SparkRetryPolicy(RetryPolicy):
         context["task_state_store"].set(STORE_KEY, dict(growth))
 
 
-def find_spark_policy(policy: RetryPolicy | None) -> SparkRetryPolicy | None:
+def find_spark_policy(policy: airflow_compat.RetryPolicy | None) -> SparkRetryPolicy | None:
     """Return the policy that knows the growth of a task's memory; None if there is none.
 
     Args:
@@ -185,14 +179,14 @@ def find_spark_policy(policy: RetryPolicy | None) -> SparkRetryPolicy | None:
     return next((each for each in chained if each is not None), None)
 
 
-def build_capacity_wait(policy: RetryPolicy | None) -> CapacityWait | None:
+def build_capacity_wait(policy: airflow_compat.RetryPolicy | None) -> CapacityWait | None:
     """Return the wait of a try for capacity, before its first failure. None if the task itself does not wait.
 
     Args:
         policy: The policy of the task.
     """
     spark_policy = find_spark_policy(policy)
-    if HAS_RESCHEDULES or spark_policy is None or spark_policy.capacity_wait is None:
+    if airflow_compat.HAS_RESCHEDULES or spark_policy is None or spark_policy.capacity_wait is None:
         return None
     return CapacityWait(spark_policy.capacity_wait.total_seconds())
 

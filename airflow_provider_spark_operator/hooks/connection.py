@@ -26,7 +26,7 @@ from ..airflow_compat import (
     async_get_connection,
     async_read_extra,
 )
-from ..core.kubernetes.kubernetes_names import NAMESPACE_RULE, is_namespace
+from ..core.kubernetes.names import NAMESPACE_RULE, is_namespace
 from ..core.parameters.arguments import DEFAULT_CONNECTION_ID
 from ..kube.connection import ClusterAccess
 from ..kube.managed_cluster import ManagedCluster

@@ -11,8 +11,7 @@ from ..airflow_compat import AirflowException, AirflowFailException, mask_secret
 from ..core.compose.application import TaskSettings
 from ..core.compose.document import PydanticModel, is_file_name
 from ..core.compose.retention import find_retention_problem, find_ttl_problem
-from ..core.kubernetes.json_object import JsonObject
-from ..core.kubernetes.problems import InvalidResource
+from ..core.kubernetes.json_object import InvalidResource, JsonObject
 from ..core.parameters.parameters import NAMES, Parameters, find_folder_problem
 from ..follow.submission.composition import Composition
 from ..follow.submission.document import read_document

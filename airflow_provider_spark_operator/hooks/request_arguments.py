@@ -4,8 +4,8 @@ import math
 from collections.abc import Mapping
 from datetime import timedelta
 
-from ..core.kubernetes.kubernetes_names import KEY_RULE, LABEL_RULE, is_label_key, is_label_value
-from ..core.kubernetes.times import to_seconds
+from ..core.kubernetes.json_object import to_seconds
+from ..core.kubernetes.names import KEY_RULE, LABEL_RULE, is_label_key, is_label_value
 
 
 def read_timeout(timeout: timedelta | float | None) -> float | None:

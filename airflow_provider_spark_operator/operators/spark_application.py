@@ -11,9 +11,9 @@ from airflow.sdk import BaseOperatorLink, Context, XComArg
 from ..airflow_compat import STARTS_IN_TRIGGERER, RetryPolicy, build_retry_arguments, conf, is_unmapped, warn_too_old
 from ..core.compose.document import PydanticModel
 from ..core.compose.retention import KEEP_FAILED_DRIVER, find_retention_problem, find_ttl_problem
-from ..core.kubernetes.identity import APPLICATION_IDENTITY, find_name_problem, find_namespace_problem
-from ..core.kubernetes.json_object import JsonObject
-from ..core.kubernetes.problems import Problem
+from ..core.kubernetes.json_object import JsonObject, Problem
+from ..core.kubernetes.names import APPLICATION_IDENTITY, find_name_problem, find_namespace_problem
+from ..core.parameters import parameter_types
 from ..core.parameters.arguments import (
     DEFAULT_CONNECTION_ID,
     RESTARTS_BY_CLUSTER,
@@ -29,17 +29,6 @@ from ..core.parameters.arguments import (
 )
 from ..core.parameters.declaration import Form
 from ..core.parameters.parameter_problems import find_problems
-from ..core.parameters.parameter_types import (
-    ConfigMap,
-    DynamicAllocation,
-    RestartPolicy,
-    Scheduler,
-    Secret,
-    Streaming,
-    Timeouts,
-    Volume,
-    convert_to_plain,
-)
 from ..core.parameters.parameters import NAMES as PARAMETERS
 from ..core.parameters.parameters import STRUCTURED as STRUCTURED_PARAMETERS
 from ..core.parameters.parameters import Parameters, find_folder_problem, select_names
@@ -56,7 +45,7 @@ __all__ = ["SparkApplicationOperator"]
 
 _CONVERTERS = {
     **dict.fromkeys(("py_file", *select_names(Form.FILE)), checks.convert_path),
-    **dict.fromkeys(select_names(Form.GROUP, Form.GROUPS), convert_to_plain),
+    **dict.fromkeys(select_names(Form.GROUP, Form.GROUPS), parameter_types.convert_to_plain),
     "streaming": checks.convert_streaming,
     "sql": checks.convert_paths,
 }
@@ -288,7 +277,7 @@ class SparkApplicationOperator(ResourceOperator):
     executor_cores: int | str | None = None
     executor_memory: str | None = None
     executor_instances: int | str | None = None
-    dynamic_allocation: DynamicAllocation | Mapping[str, object] | bool | str | None = None
+    dynamic_allocation: parameter_types.DynamicAllocation | Mapping[str, object] | bool | str | None = None
     executors_on_spot: Mapping[str, object] | str | None = None
     executor_recovery: bool | str | None = None
     executor_resize: timedelta | float | str | None = None
@@ -300,9 +289,9 @@ class SparkApplicationOperator(ResourceOperator):
     labels: Mapping[str, object] | None = None
     annotations: Mapping[str, object] | None = None
     env_vars: Mapping[str, object] | None = None
-    secrets: Sequence[Secret | Mapping[str, object]] | None = None
-    config_maps: Sequence[ConfigMap | Mapping[str, object]] | None = None
-    volumes: Sequence[Volume | Mapping[str, object]] | None = None
+    secrets: Sequence[parameter_types.Secret | Mapping[str, object]] | None = None
+    config_maps: Sequence[parameter_types.ConfigMap | Mapping[str, object]] | None = None
+    volumes: Sequence[parameter_types.Volume | Mapping[str, object]] | None = None
     node_selector: Mapping[str, object] | None = None
     tolerations: Sequence[Mapping[str, object]] | None = None
     priority_class: str | None = None
@@ -310,11 +299,11 @@ class SparkApplicationOperator(ResourceOperator):
     image_pull_secrets: Sequence[str] | str | None = None
     driver_template: Mapping[str, object] | str | None = None
     executor_template: Mapping[str, object] | str | None = None
-    restart_policy: RestartPolicy | Mapping[str, object] | str | None = None
-    timeouts: Timeouts | Mapping[str, object] | None = None
+    restart_policy: parameter_types.RestartPolicy | Mapping[str, object] | str | None = None
+    timeouts: parameter_types.Timeouts | Mapping[str, object] | None = None
     kueue_queue: str | None = None
     kueue_priority: str | None = None
-    scheduler: Scheduler | Mapping[str, object] | str | None = None
+    scheduler: parameter_types.Scheduler | Mapping[str, object] | str | None = None
     # End of the generated attributes.
     application: Any = None
     upload_to: str | None = None
@@ -334,7 +323,7 @@ class SparkApplicationOperator(ResourceOperator):
     max_cost: float | None = None
     on_budget_exceeded: str = OnBudgetExceeded.WARN.value
     on_failed_check: str = OnFailedCheck.FAIL.value
-    streaming: Streaming | None = None
+    streaming: parameter_types.Streaming | None = None
     restarts: str | None = None
 
     def __init__(
@@ -366,9 +355,9 @@ class SparkApplicationOperator(ResourceOperator):
         labels: Mapping[str, object] | None = None,
         annotations: Mapping[str, object] | None = None,
         env_vars: Mapping[str, object] | None = None,
-        secrets: Sequence[Secret | Mapping[str, object]] | None = None,
-        config_maps: Sequence[ConfigMap | Mapping[str, object]] | None = None,
-        volumes: Sequence[Volume | Mapping[str, object]] | None = None,
+        secrets: Sequence[parameter_types.Secret | Mapping[str, object]] | None = None,
+        config_maps: Sequence[parameter_types.ConfigMap | Mapping[str, object]] | None = None,
+        volumes: Sequence[parameter_types.Volume | Mapping[str, object]] | None = None,
         node_selector: Mapping[str, object] | None = None,
         tolerations: Sequence[Mapping[str, object]] | None = None,
         priority_class: str | None = None,
@@ -379,14 +368,14 @@ class SparkApplicationOperator(ResourceOperator):
         repositories: Sequence[str] | str | None = None,
         driver_template: Mapping[str, object] | str | os.PathLike[str] | None = None,
         executor_template: Mapping[str, object] | str | os.PathLike[str] | None = None,
-        dynamic_allocation: DynamicAllocation | Mapping[str, object] | bool | str | None = None,
+        dynamic_allocation: parameter_types.DynamicAllocation | Mapping[str, object] | bool | str | None = None,
         event_log_dir: str | None = None,
-        timeouts: Timeouts | Mapping[str, object] | None = None,
-        restart_policy: RestartPolicy | Mapping[str, object] | str | None = None,
+        timeouts: parameter_types.Timeouts | Mapping[str, object] | None = None,
+        restart_policy: parameter_types.RestartPolicy | Mapping[str, object] | str | None = None,
         proxy_user: str | None = None,
         kueue_queue: str | None = None,
         kueue_priority: str | None = None,
-        scheduler: Scheduler | Mapping[str, object] | str | None = None,
+        scheduler: parameter_types.Scheduler | Mapping[str, object] | str | None = None,
         upload_to: str | None = None,
         download_from: str | None = None,
         api_version: str | None = None,
@@ -411,7 +400,7 @@ class SparkApplicationOperator(ResourceOperator):
         max_cost: float | None = None,
         on_budget_exceeded: str = OnBudgetExceeded.WARN.value,
         on_failed_check: str = OnFailedCheck.FAIL.value,
-        streaming: Streaming | bool | None = None,
+        streaming: parameter_types.Streaming | bool | None = None,
         retry_policy: RetryPolicy | None = None,
         **kwargs: Any,
     ) -> None:

@@ -9,9 +9,8 @@ from airflow.sdk import BaseOperator, BaseOperatorLink, Context, XComArg
 
 from ..airflow_compat import RetryPolicy, build_retry_arguments, conf, take_retry_policy
 from ..core.compose.document import PydanticModel
-from ..core.kubernetes.identity import CLUSTER_IDENTITY, find_name_problem, find_namespace_problem
-from ..core.kubernetes.json_object import JsonObject
-from ..core.kubernetes.problems import Problem
+from ..core.kubernetes.json_object import JsonObject, Problem
+from ..core.kubernetes.names import CLUSTER_IDENTITY, find_name_problem, find_namespace_problem
 from ..core.parameters.arguments import (
     DEFAULT_CONNECTION_ID,
     IfExists,
@@ -21,13 +20,7 @@ from ..core.parameters.arguments import (
 )
 from ..core.parameters.parameter_problems import find_problems
 from ..links.spark_cluster import CLUSTER_LINKS
-from .checks import (
-    check_problems,
-    check_retry_policy,
-    check_unless_template,
-    convert_application,
-    select_known_parameters,
-)
+from . import checks
 from .resource_operator import ResourceOperator
 
 if TYPE_CHECKING:
@@ -115,12 +108,12 @@ class SparkClusterOperator(ResourceOperator):
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs, **build_retry_arguments(retry_policy))
-        check_retry_policy(retry_policy)
+        checks.check_retry_policy(retry_policy)
         self.retry_policy = retry_policy
         check_booleans(deferrable=deferrable, wait_until_ready=wait_until_ready, delete_on_kill=delete_on_kill)
         if cluster is None:
             raise TypeError("cluster is required: set it to the SparkCluster to create")
-        self.cluster = convert_application(cluster, _NOUN)
+        self.cluster = checks.convert_application(cluster, _NOUN)
         self.name = name
         self.namespace = namespace
         self.kueue_queue = kueue_queue
@@ -132,10 +125,10 @@ class SparkClusterOperator(ResourceOperator):
         self.delete_on_kill = delete_on_kill
         check_choice("if_exists", if_exists, IfExists)
         self.if_exists = if_exists
-        check_unless_template(name, _find_name_problem)
-        check_unless_template(namespace, find_namespace_problem)
+        checks.check_unless_template(name, _find_name_problem)
+        checks.check_unless_template(namespace, find_namespace_problem)
         queue = {"kueue_queue": kueue_queue, "kueue_priority": kueue_priority}
-        check_problems(find_problems(select_known_parameters(queue)))
+        checks.check_problems(find_problems(checks.select_known_parameters(queue)))
         check_connection_id(kubernetes_conn_id)
 
     def _create_run(self, context: Context) -> "ClusterCreation":
@@ -203,8 +196,8 @@ class DeleteSparkClusterOperator(BaseOperator):
         self.ignore_missing = ignore_missing
         self.wait_until_gone = wait_until_gone
         self.gone_timeout = gone_timeout
-        check_unless_template(name, _find_name_problem)
-        check_unless_template(namespace, find_namespace_problem)
+        checks.check_unless_template(name, _find_name_problem)
+        checks.check_unless_template(namespace, find_namespace_problem)
         check_connection_id(self.kubernetes_conn_id)
 
     def execute(self, context: Context) -> None:

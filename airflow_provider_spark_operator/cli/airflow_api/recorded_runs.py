@@ -9,8 +9,8 @@ from datetime import datetime
 from http import HTTPStatus
 from typing import Final, TypeAlias
 
+from ...core.kubernetes.json_object import read_time
 from ...core.kubernetes.pods import get_text, list_objects
-from ...core.kubernetes.times import read_time
 from ..options.task_filter import matches
 from .client import AirflowClient, AirflowRequestFailed
 

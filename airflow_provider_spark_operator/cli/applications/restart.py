@@ -8,9 +8,8 @@ from typing import Annotated, Any
 
 from ...core.dialects.dialect import dialect_of
 from ...core.kubernetes.json_object import JsonObject
-from ...core.kubernetes.kubernetes_names import is_object_name
 from ...core.kubernetes.manifest import build_manifest
-from ...core.kubernetes.names import ANNOTATION_STOPPED_POLICY
+from ...core.kubernetes.names import ANNOTATION_STOPPED_POLICY, is_object_name
 from ...core.kubernetes.pods import get_object, get_text
 from ...follow.access.find import find_application
 from ...follow.access.reference import ApplicationReference

@@ -7,7 +7,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ...core.kubernetes.kubernetes_names import is_namespace, is_object_name
+from ...core.kubernetes.names import is_namespace, is_object_name
 
 if TYPE_CHECKING:
     from local_kubernetes.home_state import HomeState

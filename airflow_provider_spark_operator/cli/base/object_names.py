@@ -7,8 +7,7 @@ from typing import Final
 
 import click
 
-from ...core.kubernetes.identity import APPLICATION_IDENTITY, find_name_problem
-from ...core.kubernetes.kubernetes_names import OBJECT_RULE, is_object_name
+from ...core.kubernetes.names import APPLICATION_IDENTITY, OBJECT_RULE, find_name_problem, is_object_name
 
 _VERSION: Final = re.compile(r"^v\d+(?:(?:alpha|beta)\d+)?\.")
 _APPLICATION: Final = ("sparkapplication", "sparkapplications", "sparkapp")

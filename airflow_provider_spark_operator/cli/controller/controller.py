@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from errno import EACCES, EADDRINUSE
 
 from ...core.kubernetes.json_object import JsonObject
-from ...core.kubernetes.kubernetes_names import NAMESPACE_RULE, is_namespace
+from ...core.kubernetes.names import NAMESPACE_RULE, is_namespace
 from ...core.kubernetes.ownership import LeaseReference, find_owner
 from ...core.spark.installation import advise_installation
 from ...core.states.states import ApplicationState

@@ -10,13 +10,7 @@ from typing import Annotated, TypeAlias
 
 import click
 
-from ...core.kubernetes.kubernetes_names import (
-    NAMESPACE_RULE,
-    OBJECT_RULE,
-    is_label_selector,
-    is_namespace,
-    is_object_name,
-)
+from ...core.kubernetes.names import NAMESPACE_RULE, OBJECT_RULE, is_label_selector, is_namespace, is_object_name
 from ..base.object_names import require_application, require_cluster
 from .completers import (
     complete_applications,

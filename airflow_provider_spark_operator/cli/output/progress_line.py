@@ -10,7 +10,7 @@ from datetime import timedelta
 from itertools import cycle
 from typing import Final, TextIO
 
-from ...core.kubernetes.times import format_duration
+from ...core.kubernetes.json_object import format_duration
 from ..base.streams import is_unicode
 
 _FRAMES: Final = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from ...core.kubernetes.problems import InvalidResource
+from ...core.kubernetes.json_object import InvalidResource
 from ...kube.errors import ConfigurationError, KubeError, NoClusterConfigured
 from ..base.errors import CommandError, ExitCode, print_error, report_failures
 from ..base.program_name import get_program_name

@@ -14,7 +14,7 @@ from ...core.driver.named_files import find_plain_files, find_template_files
 from ...core.driver.pod.template import EXECUTOR_TEMPLATE_KEY
 from ...core.driver.submission.command_line import CommandLine, parse_command_line
 from ...core.driver.submission.submission import SubmitContext, build_submission_inputs
-from ...core.kubernetes.problems import InvalidResource, Problem
+from ...core.kubernetes.json_object import InvalidResource, Problem
 from ...core.spark.properties import parse_properties
 from ...reconcile.attempts.files import read_file, read_templates
 from ..files.documents import LARGEST_INPUT

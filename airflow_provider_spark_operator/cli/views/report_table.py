@@ -6,8 +6,7 @@ from collections.abc import Callable, Sequence
 from datetime import timedelta
 from typing import Final
 
-from ...core.kubernetes.json_object import JsonObject
-from ...core.kubernetes.times import format_duration
+from ...core.kubernetes.json_object import JsonObject, format_duration
 from ...core.report.record_values import format_amount
 from ...core.report.report_rows import GROUPS, NUMBERS, SPOT_COST, sum_up
 from ..base.errors import print_note

@@ -4,10 +4,16 @@ from collections.abc import Mapping
 from typing import Final
 
 from ..driver.pod.pod import merge
-from ..kubernetes.identity import CLUSTER_IDENTITY, find_name_problem
-from ..kubernetes.json_object import JsonObject
-from ..kubernetes.names import LABEL_ROLE, MASTER_SERVICE, ROLE_DRIVER, ROLE_MASTER, ROLE_WORKER
-from ..kubernetes.problems import InvalidResource
+from ..kubernetes.json_object import InvalidResource, JsonObject
+from ..kubernetes.names import (
+    CLUSTER_IDENTITY,
+    LABEL_ROLE,
+    MASTER_SERVICE,
+    ROLE_DRIVER,
+    ROLE_MASTER,
+    ROLE_WORKER,
+    find_name_problem,
+)
 from ..models.cluster import SparkCluster, WorkerNetworkPolicySpec
 from .autoscaler import build_autoscaler
 from .daemon import with_ports

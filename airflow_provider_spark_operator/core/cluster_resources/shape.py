@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Any, Final, TypeAlias
 
-from ..kubernetes.kubernetes_names import is_label_value
-from ..kubernetes.problems import Problem
+from ..kubernetes.json_object import Problem
+from ..kubernetes.names import is_label_value
 from ..models.cluster import SparkClusterSpec
 from ..models.parse import name_type
 

@@ -2,10 +2,14 @@
 
 from typing import Protocol, TypeGuard
 
-from ..kubernetes.identity import APPLICATION_IDENTITY, NameRules, find_name_problem, find_namespace_problem
-from ..kubernetes.json_object import JsonObject, copy_object
-from ..kubernetes.names import DEFAULT_API_VERSION
-from ..kubernetes.problems import InvalidResource, Problem
+from ..kubernetes.json_object import InvalidResource, JsonObject, Problem, copy_object
+from ..kubernetes.names import (
+    APPLICATION_IDENTITY,
+    DEFAULT_API_VERSION,
+    NameRules,
+    find_name_problem,
+    find_namespace_problem,
+)
 from ..parameters.arguments import FILE_EXTENSIONS
 
 

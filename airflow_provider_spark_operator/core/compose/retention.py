@@ -4,8 +4,7 @@ import math
 from datetime import timedelta
 from typing import Final
 
-from ..kubernetes.problems import Problem
-from ..kubernetes.times import to_seconds
+from ..kubernetes.json_object import Problem, to_seconds
 from ..parameters.arguments import KEEP
 
 KEEP_FAILED_DRIVER: Final = timedelta(minutes=5)

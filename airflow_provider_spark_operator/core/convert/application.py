@@ -4,9 +4,8 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from ..dialects.kubeflow import GROUP
-from ..kubernetes.json_object import JsonObject
+from ..kubernetes.json_object import JsonObject, Problem, filter_errors, filter_warnings
 from ..kubernetes.names import ANNOTATION_LAST_APPLIED, DEFAULT_API_VERSION
-from ..kubernetes.problems import Problem, filter_errors, filter_warnings
 from ..validation.validate import validate_without_status
 from .draft import Draft
 from .fields import APPLICATION_FIELDS, Field

@@ -4,8 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..kubernetes.json_object import JsonObject
-from ..kubernetes.problems import Problem
+from ..kubernetes.json_object import JsonObject, Problem
 from .report import Outcome
 
 

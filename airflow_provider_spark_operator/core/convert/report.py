@@ -3,8 +3,7 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
-from ..kubernetes.json_object import JsonObject
-from ..kubernetes.problems import Problem
+from ..kubernetes.json_object import JsonObject, Problem
 
 
 class Outcome(StrEnum):

@@ -5,9 +5,8 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, TypeAlias
 
-from ..kubernetes.json_object import JsonObject
-from ..kubernetes.kubernetes_names import OBJECT_RULE, is_object_name
-from ..kubernetes.problems import Problem, filter_errors, filter_warnings
+from ..kubernetes.json_object import JsonObject, Problem, filter_errors, filter_warnings
+from ..kubernetes.names import OBJECT_RULE, is_object_name
 from ..validation.validate import validate_without_status
 from .application import build_application, describe_resource, report_fields
 from .draft import Draft

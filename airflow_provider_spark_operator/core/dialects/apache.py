@@ -10,9 +10,8 @@ from typing import Final
 from ..driver.configuration.errors import DriverBuildError
 from ..driver.configuration.resource_names import get_driver_pod_name
 from ..kubernetes import names
-from ..kubernetes.json_object import JsonObject, KubernetesObject, copy_list, copy_object, is_integer
+from ..kubernetes.json_object import JsonObject, KubernetesObject, copy_list, copy_object, is_integer, read_time
 from ..kubernetes.pods import get_object, get_text
-from ..kubernetes.times import read_time
 from ..lifecycle.driver_end import get_main_container
 from ..log.driver_log import split_lines
 from ..log.java_message import shorten_java_message

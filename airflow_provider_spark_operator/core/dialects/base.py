@@ -5,9 +5,8 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import ClassVar
 
-from ..kubernetes.json_object import JsonObject, KubernetesObject
+from ..kubernetes.json_object import JsonObject, KubernetesObject, Problem
 from ..kubernetes.pods import get_object
-from ..kubernetes.problems import Problem
 from ..parameters.parameters import Parameters
 from .progress import ExecutorState, Phase, Progress, StateEntry
 

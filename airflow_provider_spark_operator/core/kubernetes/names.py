@@ -1,6 +1,11 @@
-"""Public names, labels and annotations. They are part of the contract and stable across releases."""
+"""Names: those of the contract, which are stable across releases, and the rules for names of Kubernetes."""
 
 import hashlib
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from .json_object import Problem
 
 GROUP = "spark.apache.org"
 # The versions differ only in their apiVersion. The newest comes first.
@@ -94,6 +99,26 @@ LONGEST_LABEL_VALUE = 63
 
 _MAX_APPLICATION_ID_LENGTH = 46
 _BASE36 = "0123456789abcdefghijklmnopqrstuvwxyz"
+OBJECT_RULE = "use lowercase letters, digits, '-' and '.', and begin and end with a letter or digit"
+LABEL_RULE = "use at most 63 letters, digits, '-', '_' and '.', and begin and end with a letter or digit"
+_NAMESPACE = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
+_OBJECT = re.compile(r"(?=.{1,253}\Z)[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
+# RFC 1035: unlike other names, the name of a service begins with a letter.
+_SERVICE = re.compile(r"[a-z]([-a-z0-9]{0,61}[a-z0-9])?")
+_LABEL = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
+NAMESPACE_RULE = "use at most 63 lowercase letters, digits and '-', and begin and end with a letter or digit"
+# Possessive quantifiers keep the time of the following patterns linear.
+_WORD = r"[A-Za-z0-9]++(?:[-_.]++[A-Za-z0-9]++)*+"
+_KEY = rf"(?:[a-z0-9][-a-z0-9.]*+/)?+{_WORD}"
+_VALUE = rf"(?:{_WORD})?+"
+_SET = rf"(?:in|notin)\s*+\(\s*+{_VALUE}(?:\s*+,\s*+{_VALUE})*+\s*+\)"
+_REQUIREMENT = rf"\s*+(?:!\s*+{_KEY}|{_KEY}(?:\s*+(?:==?|!=)\s*+{_VALUE}|\s++{_SET}|\s*+[<>]\s*+[0-9]++)?+)\s*+"
+# Few DAG files need these two. `re` compiles them at their first use, and keeps them.
+_LABEL_KEY = rf"(?=(.{{1,253}}/)?[^/]{{1,63}}\Z){_KEY}"
+_SELECTOR = rf"{_REQUIREMENT}(?:,{_REQUIREMENT})*+"
+KEY_RULE = "use at most 63 letters, digits, '-', '_' and '.'; a domain and '/' can precede them"
+DATA_KEY_RULE = "use at most 253 letters, digits, '-', '_' and '.'"
+_DATA_KEY = re.compile(r"[-._a-zA-Z0-9]{1,253}")
 
 
 def build_application_id(namespace: str, name: str, attempt_id: int) -> str:
@@ -145,3 +170,103 @@ def _encode_base36(number: int) -> str:
         number, remainder = divmod(number, 36)
         digits = _BASE36[remainder] + digits
     return digits or "0"
+
+
+def is_namespace(name: str) -> bool:
+    """Return whether the text is a valid name of a namespace."""
+    return _NAMESPACE.fullmatch(name) is not None
+
+
+def is_service_name(name: str) -> bool:
+    """Return whether the text is a valid name of a service."""
+    return _SERVICE.fullmatch(name) is not None
+
+
+def is_label_selector(text: str) -> bool:
+    """Return whether the text is a label selector, as for `kubectl -l`.
+
+    The result for an empty text, which would select everything, is False.
+    """
+    return re.fullmatch(_SELECTOR, text) is not None
+
+
+def is_data_key(name: str) -> bool:
+    """Return whether the text is a valid key of a ConfigMap or Secret."""
+    return _DATA_KEY.fullmatch(name) is not None
+
+
+def is_object_name(name: str) -> bool:
+    """Return whether the text is a valid name of a Lease or a webhook configuration."""
+    return _OBJECT.fullmatch(name) is not None
+
+
+def is_label_value(text: str) -> bool:
+    """Return whether the text is a valid label value and is not empty."""
+    return _LABEL.fullmatch(text) is not None
+
+
+def is_label_key(text: str) -> bool:
+    """Return whether the text is a valid key of a label or an annotation."""
+    return re.fullmatch(_LABEL_KEY, text) is not None
+
+
+@dataclass(frozen=True)
+class NameRules:
+    """The rules for the names of one kind of resource.
+
+    Attributes:
+        kind: The `kind` of the resource.
+        noun: The resource in messages, for example "application".
+        longest_name: The maximum length of the name.
+        because: The reason for that length, for messages.
+        names: The resource and the objects that are named after it, for messages.
+    """
+
+    kind: str
+    noun: str
+    longest_name: int
+    because: str
+    names: str
+
+
+APPLICATION_IDENTITY: Final = NameRules(
+    kind="SparkApplication",
+    noun="application",
+    longest_name=LONGEST_LABEL_VALUE,
+    because="it becomes a label",
+    names="the application and its driver service",
+)
+CLUSTER_IDENTITY: Final = NameRules(
+    kind="SparkCluster",
+    noun="cluster",
+    # Kubernetes labels the pods of a StatefulSet with its name and a hash of up to ten characters: 63 in total.
+    longest_name=45,
+    because="its name is a part of a label on its pods, and a label has at most 63 characters",
+    names="the cluster and its services",
+)
+
+
+def find_name_problem(name: object, identity: NameRules) -> Problem | None:
+    """Return the problem with the name of a resource; None if the name is missing or valid."""
+    if name is None:
+        return None
+    if not isinstance(name, str):
+        return Problem("metadata.name", f"must be a string, not {name!r}")
+    if len(name) > identity.longest_name:
+        message = f"has {len(name)} characters: use at most {identity.longest_name}, because {identity.because}"
+        return Problem("metadata.name", message)
+    # Services are named after the resource.
+    if not is_service_name(name):
+        return Problem(
+            "metadata.name",
+            f"{name!r} is not a valid name for {identity.names}. Begin with a lowercase letter, "
+            "use only lowercase letters, digits and '-', and end with a letter or digit",
+        )
+    return None
+
+
+def find_namespace_problem(namespace: object) -> Problem | None:
+    """Return the problem with the namespace of a resource; None if it is missing or valid."""
+    if namespace is None or (isinstance(namespace, str) and is_namespace(namespace)):
+        return None
+    return Problem("metadata.namespace", f"{namespace!r} is not a valid namespace: {NAMESPACE_RULE}")

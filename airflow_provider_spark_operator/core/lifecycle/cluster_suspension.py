@@ -9,10 +9,8 @@ from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import Final
 
-from ..kubernetes.json_object import KubernetesObject
+from ..kubernetes.json_object import KubernetesObject, join_first, read_time
 from ..kubernetes.pods import get_object, get_text
-from ..kubernetes.problems import join_first
-from ..kubernetes.times import read_time
 from ..models.cluster_status import ClusterState
 from ..states import reasons
 from ..states.states import SuspendReason

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Final
 
-from ..kubernetes.identity import CLUSTER_IDENTITY
+from ..kubernetes.names import CLUSTER_IDENTITY
 from ..models.cluster_status import ClusterState, ClusterStateRecord, ClusterStatus, PastClusterRecord
 from ..states.states import SuspendReason
 from .transitions import IllegalMove, get_next_key

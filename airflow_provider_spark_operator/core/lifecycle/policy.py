@@ -8,48 +8,31 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Final
 
-from ..kubernetes.times import to_duration
-from ..models.application import (
-    ApplicationTimeoutConfig,
-    ApplicationTolerations,
-    DeploymentMode,
-    InstanceConfig,
-    ResourceRetainPolicy,
-    RestartCondition,
-    RestartConfig,
-    SparkApplicationSpec,
-)
+from ..kubernetes.json_object import to_duration
+from ..models import application
 from ..models.base import INT64_MAX
 from ..models.status import ApplicationStatus, AttemptInfo, StateRecord
+from ..states import states
 from ..states.backoff import choose_backoff_millis
-from ..states.states import (
-    FAILURE,
-    INFRASTRUCTURE_FAILURE,
-    INITIALIZING,
-    STARTING,
-    STILL_RUNNABLE,
-    STOPPING,
-    ApplicationState,
-)
 from .transitions import find_latest, sort_records
 
-_State = ApplicationState
+_State = states.ApplicationState
 _ZERO: Final = timedelta(0)
 _SHORTEST_WAIT: Final = timedelta(seconds=1)
 
-_RESTARTED: Final[Mapping[RestartCondition, frozenset[ApplicationState]]] = {
-    RestartCondition.ALWAYS: STOPPING,
-    RestartCondition.ON_FAILURE: FAILURE,
-    RestartCondition.ON_INFRASTRUCTURE_FAILURE: INFRASTRUCTURE_FAILURE,
-    RestartCondition.NEVER: frozenset(),
+_RESTARTED: Final[Mapping[application.RestartCondition, frozenset[states.ApplicationState]]] = {
+    application.RestartCondition.ALWAYS: states.STOPPING,
+    application.RestartCondition.ON_FAILURE: states.FAILURE,
+    application.RestartCondition.ON_INFRASTRUCTURE_FAILURE: states.INFRASTRUCTURE_FAILURE,
+    application.RestartCondition.NEVER: frozenset(),
 }
 # A retained driver that has not ended could run the application while another attempt or application does.
-_RETAINED: Final[Mapping[ResourceRetainPolicy, frozenset[ApplicationState]]] = {
-    ResourceRetainPolicy.ALWAYS: STOPPING - STILL_RUNNABLE,
-    ResourceRetainPolicy.ON_FAILURE: FAILURE - STILL_RUNNABLE,
-    ResourceRetainPolicy.NEVER: frozenset(),
+_RETAINED: Final[Mapping[application.ResourceRetainPolicy, frozenset[states.ApplicationState]]] = {
+    application.ResourceRetainPolicy.ALWAYS: states.STOPPING - states.STILL_RUNNABLE,
+    application.ResourceRetainPolicy.ON_FAILURE: states.FAILURE - states.STILL_RUNNABLE,
+    application.ResourceRetainPolicy.NEVER: frozenset(),
 }
-TIMED_OUT: Final[Mapping[ApplicationState, ApplicationState]] = {
+TIMED_OUT: Final[Mapping[states.ApplicationState, states.ApplicationState]] = {
     _State.DRIVER_REQUESTED: _State.DRIVER_START_TIMED_OUT,
     _State.DRIVER_STARTED: _State.DRIVER_READY_TIMED_OUT,
     _State.DRIVER_READY: _State.EXECUTORS_START_TIMED_OUT,
@@ -72,7 +55,7 @@ def measure_remaining(limit: timedelta, since: datetime, now: datetime) -> timed
     return max(remaining, _SHORTEST_WAIT) if now < since and remaining > _ZERO else remaining
 
 
-def get_timeout(config: ApplicationTimeoutConfig, state: ApplicationState) -> timedelta | None:
+def get_timeout(config: application.ApplicationTimeoutConfig, state: states.ApplicationState) -> timedelta | None:
     """Return how long `state` may last, or None if it has no limit."""
     millis = {
         _State.DRIVER_REQUESTED: config.driver_start_timeout_millis,
@@ -83,22 +66,22 @@ def get_timeout(config: ApplicationTimeoutConfig, state: ApplicationState) -> ti
     return to_duration(millis) if millis > 0 else None
 
 
-def get_executor_start_limit(config: ApplicationTimeoutConfig) -> timedelta | None:
+def get_executor_start_limit(config: application.ApplicationTimeoutConfig) -> timedelta | None:
     """Return how long executors may take to start, or None if there is no limit."""
     millis = config.executor_start_timeout_millis
     return to_duration(millis) if millis > 0 else None
 
 
 def choose_executor_state(
-    config: InstanceConfig, state: ApplicationState, ready: int, *, dynamic_allocation: bool
-) -> ApplicationState:
+    config: application.InstanceConfig, state: states.ApplicationState, ready: int, *, dynamic_allocation: bool
+) -> states.ApplicationState:
     """Return the state of an application with a ready driver, from its number of `ready` executors.
 
     Without `initExecutors` the number does not matter. `minExecutors` counts once the application runs.
     """
     if config.init_executors <= 0:
         return _State.RUNNING_HEALTHY
-    starting = state in STARTING
+    starting = state in states.STARTING
     if not starting and config.min_executors <= 0:
         return _State.RUNNING_HEALTHY
     if ready >= (config.init_executors if starting else config.min_executors):
@@ -109,17 +92,17 @@ def choose_executor_state(
     return _State.INITIALIZED_BELOW_THRESHOLD_EXECUTORS if ready > 0 else state
 
 
-def wants_restart(spec: SparkApplicationSpec, ended_in: ApplicationState) -> bool:
+def wants_restart(spec: application.SparkApplicationSpec, ended_in: states.ApplicationState) -> bool:
     """Whether the restart policy requires another attempt after the stopping state `ended_in`.
 
     Client mode is never supported, so a restart would not help.
     """
-    if spec.deployment_mode is DeploymentMode.CLIENT_MODE:
+    if spec.deployment_mode is application.DeploymentMode.CLIENT_MODE:
         return False
     return ended_in in _RESTARTED[spec.application_tolerations.restart_config.restart_policy]
 
 
-def count_next_attempt(config: RestartConfig, status: ApplicationStatus) -> AttemptInfo:
+def count_next_attempt(config: application.RestartConfig, status: ApplicationStatus) -> AttemptInfo:
     """Return the id and the counters of the attempt that would follow the stopped attempt in `status`.
 
     A success resets the failure counters. An attempt that ran for at least `restartCounterResetMillis`, if greater
@@ -132,7 +115,7 @@ def count_next_attempt(config: RestartConfig, status: ApplicationStatus) -> Atte
         config.restart_counter_reset_millis
     ):
         restarts = 1
-    elif ended_in in FAILURE:
+    elif ended_in in states.FAILURE:
         failures = increment(info.failure_restart_counter)
         if ended_in is _State.SCHEDULING_FAILURE:
             scheduling_failures = increment(info.scheduling_failure_restart_counter)
@@ -165,7 +148,7 @@ def measure_attempt(status: ApplicationStatus) -> timedelta:
     """
     began = None
     for record in sort_records(status.state_transition_history):
-        if record.current_state_summary in INITIALIZING:
+        if record.current_state_summary in states.INITIALIZING:
             began = None
         elif began is None:
             began = record.last_transition_time
@@ -176,11 +159,13 @@ def measure_attempt(status: ApplicationStatus) -> timedelta:
 def find_attempt_start(status: ApplicationStatus) -> datetime | None:
     """Return when the current attempt was submitted or scheduled, or None if the history does not contain it."""
     records = sort_records(status.state_transition_history)
-    begins = [record.last_transition_time for record in records if record.current_state_summary in INITIALIZING]
+    begins = [record.last_transition_time for record in records if record.current_state_summary in states.INITIALIZING]
     return begins[-1] if begins else None
 
 
-def describe_exceeded_limit(config: RestartConfig, ended_in: ApplicationState, following: AttemptInfo) -> str | None:
+def describe_exceeded_limit(
+    config: application.RestartConfig, ended_in: states.ApplicationState, following: AttemptInfo
+) -> str | None:
     """Return a sentence about the limit that the attempt `following` would exceed, or None if it is allowed."""
     if following.restart_counter > config.max_restart_attempts:
         return f"The maximum number of restart attempts ({config.max_restart_attempts}) has been exceeded."
@@ -190,12 +175,12 @@ def describe_exceeded_limit(config: RestartConfig, ended_in: ApplicationState, f
             return f"The maximum number of restarts on scheduling failure ({limit}) has been exceeded."
         return None
     limit = config.max_restart_on_failure
-    if ended_in in FAILURE and limit is not None and following.failure_restart_counter > limit:
+    if ended_in in states.FAILURE and limit is not None and following.failure_restart_counter > limit:
         return f"The maximum number of restarts on failure ({limit}) has been exceeded."
     return None
 
 
-def get_backoff(config: RestartConfig, status: ApplicationStatus) -> timedelta:
+def get_backoff(config: application.RestartConfig, status: ApplicationStatus) -> timedelta:
     """Return how long an application waits in ScheduledToRestart.
 
     The time depends on how the previous attempt stopped, if that is known. After a suspension there is no wait.
@@ -203,19 +188,19 @@ def get_backoff(config: RestartConfig, status: ApplicationStatus) -> timedelta:
     if status.previous_attempt_summary is None:
         return _ZERO
     ended_in = _find_previous_end(status)
-    if ended_in is not None and ended_in not in STOPPING:
+    if ended_in is not None and ended_in not in states.STOPPING:
         return _ZERO
     millis = choose_backoff_millis(
         general=config.restart_backoff_millis,
         failure=config.restart_backoff_millis_for_failure,
         scheduling_failure=config.restart_backoff_millis_for_scheduling_failure,
-        failed=ended_in in FAILURE,
+        failed=ended_in in states.FAILURE,
         failed_to_schedule=ended_in is _State.SCHEDULING_FAILURE,
     )
     return to_duration(millis or 0)
 
 
-def _find_previous_end(status: ApplicationStatus) -> ApplicationState | None:
+def _find_previous_end(status: ApplicationStatus) -> states.ApplicationState | None:
     previous = status.previous_attempt_summary
     trimmed = previous.state_transition_history if previous else None
     last = find_latest(trimmed) if trimmed else find_latest(status.state_transition_history, before=1)
@@ -225,26 +210,26 @@ def _find_previous_end(status: ApplicationStatus) -> ApplicationState | None:
 def find_last_stop(status: ApplicationStatus) -> StateRecord | None:
     """Return the history entry with which the current attempt stopped, or None if it was cancelled before."""
     for record in reversed(sort_records(status.state_transition_history)):
-        if record.current_state_summary in STOPPING:
+        if record.current_state_summary in states.STOPPING:
             return record
-        if record.current_state_summary in INITIALIZING:
+        if record.current_state_summary in states.INITIALIZING:
             return None
     return None
 
 
-def retains_driver(tolerations: ApplicationTolerations, ended_in: ApplicationState) -> bool:
+def retains_driver(tolerations: application.ApplicationTolerations, ended_in: states.ApplicationState) -> bool:
     """Whether the driver is retained after the stopping state `ended_in`, if no restart follows."""
     return ended_in in _RETAINED[tolerations.resource_retain_policy]
 
 
-def get_retention(tolerations: ApplicationTolerations) -> timedelta | None:
+def get_retention(tolerations: application.ApplicationTolerations) -> timedelta | None:
     """Return how long a retained driver stays, or None for as long as the application. 0 is a duration here."""
     limits = (tolerations.resource_retain_duration_millis, tolerations.ttl_after_stop_millis)
     given = [to_duration(millis) for millis in limits if millis >= 0]
     return min(given, default=None)
 
 
-def get_time_to_live(tolerations: ApplicationTolerations) -> timedelta | None:
+def get_time_to_live(tolerations: application.ApplicationTolerations) -> timedelta | None:
     """Return how long an application stays after it stopped, or None for no limit. 0 is a duration here."""
     millis = tolerations.ttl_after_stop_millis
     return to_duration(millis) if millis >= 0 else None

@@ -6,8 +6,8 @@ No driver is created before the admission. The quota is returned only when no po
 from datetime import datetime, timedelta
 
 from ..kubernetes import pods
+from ..kubernetes.json_object import to_duration
 from ..kubernetes.names import ROLE_DRIVER, ROLE_EXECUTOR
-from ..kubernetes.times import to_duration
 from ..kueue import steps
 from ..kueue.observation import Unsuitable
 from ..kueue.state import needs_ready_condition

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Final
 
-from ..kubernetes.identity import APPLICATION_IDENTITY
+from ..kubernetes.names import APPLICATION_IDENTITY
 from ..models.status import ApplicationStatus, AttemptInfo, AttemptSummary, PastRecord, StateRecord
 from ..states.states import FAILURE, RUNNING, STOPPING, TERMINATED, ApplicationOutcome, ApplicationState, SuspendReason
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from datetime import datetime
 
-from ..kubernetes.problems import InvalidResource
+from ..kubernetes.json_object import InvalidResource
 from ..models.cluster_status import ClusterState, ClusterStatus
 from ..models.parse import parse_model
 from ..models.resource import Resource

@@ -5,7 +5,7 @@ from collections import deque
 from collections.abc import Iterable
 from typing import Final
 
-from ..kubernetes.problems import cut_middle
+from ..kubernetes.json_object import cut_middle
 from .line_levels import HARMLESS, REPEATING
 
 LOG_LINES: Final = 10

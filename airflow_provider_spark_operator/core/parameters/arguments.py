@@ -8,7 +8,7 @@ import re
 from enum import StrEnum
 from typing import Final
 
-from ..kubernetes.kubernetes_names import is_namespace, is_object_name
+from ..kubernetes.names import is_namespace, is_object_name
 
 DEFAULT_CONNECTION_ID = "kubernetes_default"
 # The extensions of files with manifests and pod templates.

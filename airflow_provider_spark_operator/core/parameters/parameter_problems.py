@@ -5,20 +5,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from posixpath import normpath
 from typing import Any, Final, TypeAlias
 
+from ..kubernetes.json_object import Problem
 from ..kubernetes.names import LABEL_QUEUE_NAME
-from ..kubernetes.problems import Problem
 from ..spark.spark_conf import DYNAMIC_ALLOCATION_KEY, IMAGE_KEY, uses_dynamic_allocation
 from ..spark.spot import SPOT_LABELS
-from .parameter_types import (
-    PODS_ALL,
-    PODS_DRIVER,
-    PODS_EXECUTORS,
-    YUNIKORN,
-    DynamicAllocation,
-    Scheduler,
-    is_in,
-    read_flag,
-)
+from . import parameter_types
 from .parameters import DECLARATIONS, NAMES, Parameters, find_version_in_tag
 from .pending import is_pending
 from .validators import optional
@@ -57,8 +48,11 @@ def _find_conflicts(parameters: Parameters) -> list[Problem]:
     if not _list_conflicts(variables, *groups):
         return []
     found: dict[str, Problem] = {}
-    for role in (PODS_DRIVER, PODS_EXECUTORS):
-        entries = [[entry for entry in group if is_in(entry.get("pods") or PODS_ALL, role)] for group in groups]
+    for role in (parameter_types.PODS_DRIVER, parameter_types.PODS_EXECUTORS):
+        entries = [
+            [entry for entry in group if parameter_types.is_in(entry.get("pods") or parameter_types.PODS_ALL, role)]
+            for group in groups
+        ]
         found |= _list_conflicts(variables, *entries)
     return list(found.values())
 
@@ -90,7 +84,7 @@ def _find_instances_problem(parameters: Parameters) -> Problem | None:
     if not parameters.has_no_executors or not isinstance(parameters.conf, Mapping | None):
         return None
     allocation = parameters.dynamic_allocation
-    if allocation is not None and read_flag(allocation) is not False:
+    if allocation is not None and parameter_types.read_flag(allocation) is not False:
         return None
     conf = parameters.conf or {}
     enabled = conf.get(DYNAMIC_ALLOCATION_KEY)
@@ -102,7 +96,7 @@ def _find_instances_problem(parameters: Parameters) -> Problem | None:
 def _find_limit_problem(parameters: Parameters) -> Problem | None:
     """Return the problem with more executors than dynamic allocation permits: the driver of Spark would fail."""
     allocation = parameters.dynamic_allocation
-    parts = _get_parts(allocation, DynamicAllocation)
+    parts = _get_parts(allocation, parameter_types.DynamicAllocation)
     numbers = [str(number).strip() for number in (parameters.executor_instances, parts.get("max"))]
     if not all(number.isdecimal() for number in numbers) or int(numbers[0]) <= int(numbers[1]):
         return None
@@ -111,9 +105,9 @@ def _find_limit_problem(parameters: Parameters) -> Problem | None:
 
 def _find_queue_problem(parameters: Parameters) -> Problem | None:
     """Return the problem with a label that would replace the queue of YuniKorn."""
-    scheduler = _get_parts(parameters.scheduler, Scheduler)
+    scheduler = _get_parts(parameters.scheduler, parameter_types.Scheduler)
     labels = parameters.labels if isinstance(parameters.labels, Mapping) else {}
-    if scheduler.get("name") != YUNIKORN or scheduler.get("queue") is None or "queue" not in labels:
+    if scheduler.get("name") != parameter_types.YUNIKORN or scheduler.get("queue") is None or "queue" not in labels:
         return None
     return Problem("labels", "the label `queue` is also set by the parameter `scheduler`: set only one of the two")
 

@@ -9,18 +9,10 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
 
-from ..kubernetes.problems import Problem
+from ..kubernetes.json_object import Problem
 from . import parameter_checks as checks
+from . import parameter_types
 from .declaration import Form, Panel, declare, read_declarations
-from .parameter_types import (
-    ConfigMap,
-    DynamicAllocation,
-    RestartPolicy,
-    Scheduler,
-    Secret,
-    Timeouts,
-    Volume,
-)
 from .pending import is_pending
 from .validators import integer, mask_user, name_of, one_of
 
@@ -108,7 +100,7 @@ class Parameters:
     executor_instances: int | str | None = declare(
         integer(0), Form.TEXT, Panel.RESOURCES, "N", "number of executors (Spark's default: 2)"
     )
-    dynamic_allocation: DynamicAllocation | Mapping[str, object] | bool | str | None = declare(
+    dynamic_allocation: parameter_types.DynamicAllocation | Mapping[str, object] | bool | str | None = declare(
         checks.ALLOCATION,
         Form.GROUP,
         Panel.RESOURCES,
@@ -151,7 +143,7 @@ class Parameters:
     env_vars: Mapping[str, object] | None = declare(
         checks.ENVIRONMENT, Form.MAP, Panel.PODS, "NAME=VALUE", "environment variable of driver and executors"
     )
-    secrets: Sequence[Secret | Mapping[str, object]] | None = declare(
+    secrets: Sequence[parameter_types.Secret | Mapping[str, object]] | None = declare(
         checks.SECRETS,
         Form.GROUPS,
         Panel.PODS,
@@ -159,14 +151,14 @@ class Parameters:
         "mount a Secret as files (path=DIR), or read environment variables from it (env.VARIABLE=KEY); "
         "pods=driver: only in the driver; pods=executors: only in the executors",
     )
-    config_maps: Sequence[ConfigMap | Mapping[str, object]] | None = declare(
+    config_maps: Sequence[parameter_types.ConfigMap | Mapping[str, object]] | None = declare(
         checks.CONFIG_MAPS,
         Form.GROUPS,
         Panel.PODS,
         "name=C,path=DIR",
         "mount a ConfigMap as files; pods=driver: only in the driver; pods=executors: only in the executors",
     )
-    volumes: Sequence[Volume | Mapping[str, object]] | None = declare(
+    volumes: Sequence[parameter_types.Volume | Mapping[str, object]] | None = declare(
         checks.VOLUMES,
         Form.GROUPS,
         Panel.PODS,
@@ -204,7 +196,7 @@ class Parameters:
     executor_template: Mapping[str, object] | str | None = declare(
         checks.TEMPLATE, Form.FILE, Panel.PODS, "FILE", "YAML file with a pod template of the executors"
     )
-    restart_policy: RestartPolicy | Mapping[str, object] | str | None = declare(
+    restart_policy: parameter_types.RestartPolicy | Mapping[str, object] | str | None = declare(
         checks.RESTART_POLICY,
         Form.GROUP,
         Panel.LIFECYCLE,
@@ -212,7 +204,7 @@ class Parameters:
         "restarts: Never, OnFailure, OnInfrastructureFailure or Always; or policy=OnFailure,attempts=3,backoff=30s",
         words=checks.RESTART_POLICIES,
     )
-    timeouts: Timeouts | Mapping[str, object] | None = declare(
+    timeouts: parameter_types.Timeouts | Mapping[str, object] | None = declare(
         checks.TIMEOUTS,
         Form.GROUP,
         Panel.LIFECYCLE,
@@ -230,7 +222,7 @@ class Parameters:
     kueue_priority: str | None = declare(
         checks.KUEUE_PRIORITY, Form.TEXT, Panel.QUEUE, "NAME", "WorkloadPriorityClass of Kueue", flag="--priority"
     )
-    scheduler: Scheduler | Mapping[str, object] | str | None = declare(
+    scheduler: parameter_types.Scheduler | Mapping[str, object] | str | None = declare(
         checks.SCHEDULER,
         Form.GROUP,
         Panel.QUEUE,

@@ -8,8 +8,7 @@ from typing import Final
 from ..dialects.dialect import dialect_of
 from ..dialects.progress import ExecutorState, Progress
 from ..kubernetes import pods
-from ..kubernetes.json_object import KubernetesObject
-from ..kubernetes.times import read_time
+from ..kubernetes.json_object import KubernetesObject, read_time
 from ..states.states import RUNNING, STARTING, ApplicationState
 from .attempts import Attempt
 from .pod_spans import PodSpan, read_pod

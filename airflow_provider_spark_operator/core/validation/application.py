@@ -11,11 +11,9 @@ from ..driver.configuration.resource_names import build_attempt_naming
 from ..driver.main_resource import find_main_resource
 from ..driver.named_files import build_stand_in_templates, find_application_template_files
 from ..driver.objects.routes import find_missing_ingress_fields, find_missing_route_fields
-from ..kubernetes.identity import APPLICATION_IDENTITY
-from ..kubernetes.json_object import JsonObject
-from ..kubernetes.kubernetes_names import OBJECT_RULE, is_object_name
+from ..kubernetes.json_object import MAX_PROBLEMS, InvalidResource, JsonObject, Problem, Severity
+from ..kubernetes.names import APPLICATION_IDENTITY, OBJECT_RULE, is_object_name
 from ..kubernetes.pods import get_object
-from ..kubernetes.problems import MAX_PROBLEMS, InvalidResource, Problem, Severity
 from ..models.application import (
     ApplicationTolerations,
     DeploymentMode,

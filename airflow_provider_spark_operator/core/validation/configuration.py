@@ -6,7 +6,7 @@ from typing import Final
 
 from ..driver.configuration.errors import DriverBuildError
 from ..driver.configuration.memory import is_positive_size, parse_memory_mib
-from ..kubernetes.problems import Problem, Severity
+from ..kubernetes.json_object import Problem, Severity
 from ..models.parse import format_path
 from ..spark.spark_conf import (
     DRIVER_IMAGE_KEY,

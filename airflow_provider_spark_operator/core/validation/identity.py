@@ -5,18 +5,16 @@ from dataclasses import replace
 from itertools import chain
 from typing import Final
 
-from ..kubernetes.identity import NameRules, find_name_problem, find_namespace_problem
-from ..kubernetes.kubernetes_names import LABEL_RULE, is_label_value, is_object_name
-from ..kubernetes.names import GROUP, VERSIONS
-from ..kubernetes.problems import Problem
+from ..kubernetes import names
+from ..kubernetes.json_object import Problem
 from ..models.parse import format_path, name_type
 
 _LONGEST_START: Final = 58
 _SUFFIX: Final = "x" * 5  # the API server adds five letters or digits
-API_VERSIONS: Final = tuple(f"{GROUP}/{version}" for version in VERSIONS)
+API_VERSIONS: Final = tuple(f"{names.GROUP}/{version}" for version in names.VERSIONS)
 
 
-def find_identity_problems(document: Mapping[str, object], identity: NameRules) -> list[Problem]:
+def find_identity_problems(document: Mapping[str, object], identity: names.NameRules) -> list[Problem]:
     """Find the problems of `apiVersion`, `kind` and the metadata."""
     problems = []
     if document.get("apiVersion") not in API_VERSIONS:
@@ -42,7 +40,7 @@ def find_namespace_problems(metadata: Mapping[str, object]) -> list[Problem]:
         return []
     if not isinstance(namespace, str):
         return [Problem("metadata.namespace", f"must be a string, not {name_type(namespace)}: put it in quotes")]
-    problem = find_namespace_problem(namespace)
+    problem = names.find_namespace_problem(namespace)
     return [problem] if problem else []
 
 
@@ -54,21 +52,21 @@ def report_unknown_word(path: str, value: object, known: Sequence[str]) -> Probl
     return Problem(path, f"{value!r} is not supported: use {wanted}")
 
 
-def _find_name_problems(metadata: Mapping[str, object], identity: NameRules) -> list[Problem]:
+def _find_name_problems(metadata: Mapping[str, object], identity: names.NameRules) -> list[Problem]:
     name = metadata.get("name")
     start = metadata.get("generateName")
     if not name and isinstance(start, str) and start:
-        generated = find_name_problem(f"{start[:_LONGEST_START]}{_SUFFIX}", identity)
+        generated = names.find_name_problem(f"{start[:_LONGEST_START]}{_SUFFIX}", identity)
         return [replace(generated, path="metadata.generateName")] if generated else []
     if not name:
         return [Problem("metadata.name", f"is required: add a name for the {identity.noun}")]
     if not isinstance(name, str):
         return [Problem("metadata.name", f"must be a string, not {name_type(name)}: put it in quotes")]
-    problem = find_name_problem(name, identity)
+    problem = names.find_name_problem(name, identity)
     return [problem] if problem else []
 
 
-_KEY_RULE: Final = f"{LABEL_RULE}; a DNS name and '/' may precede it"
+_KEY_RULE: Final = f"{names.LABEL_RULE}; a DNS name and '/' may precede it"
 
 
 def find_metadata_problems(
@@ -104,8 +102,8 @@ def find_map_problems(field: str, given: object, location: tuple[str | int, ...]
             yield Problem(path, f"is not a valid {'label' if is_label else 'annotation'} key: {_KEY_RULE}")
         elif value is not None and not isinstance(value, str):
             yield Problem(path, f"must be a string, not {name_type(value)}: put it in quotes")
-        elif is_label and value and not is_label_value(value):
-            yield Problem(path, f"{value!r} is not a valid label value: {LABEL_RULE}")
+        elif is_label and value and not names.is_label_value(value):
+            yield Problem(path, f"{value!r} is not a valid label value: {names.LABEL_RULE}")
 
 
 def _find_finalizer_problems(given: object, location: tuple[str | int, ...]) -> Iterator[Problem]:
@@ -124,4 +122,4 @@ def _find_finalizer_problems(given: object, location: tuple[str | int, ...]) -> 
 
 def _is_qualified(key: str) -> bool:
     domain, slash, name = key.rpartition("/")
-    return is_label_value(name) and (not slash or is_object_name(domain))
+    return names.is_label_value(name) and (not slash or names.is_object_name(domain))

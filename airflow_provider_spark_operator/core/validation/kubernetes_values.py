@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from ..kubernetes.problems import Problem
+from ..kubernetes.json_object import Problem
 from ..kubernetes.quantities import is_quantity
 from ..models.parse import name_type
 from .identity import find_metadata_problems

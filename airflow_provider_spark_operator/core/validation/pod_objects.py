@@ -5,10 +5,9 @@ from typing import Any, Final
 
 from ..driver.configuration.configuration import Configuration
 from ..driver.pod.plain_template import normalize_template
-from ..kubernetes.kubernetes_names import DATA_KEY_RULE, is_data_key
-from ..kubernetes.names import EXECUTOR_CONTAINER
+from ..kubernetes.json_object import Problem
+from ..kubernetes.names import DATA_KEY_RULE, EXECUTOR_CONTAINER, is_data_key
 from ..kubernetes.pods import get_object, list_objects
-from ..kubernetes.problems import Problem
 from ..models.parse import format_path
 from .kubernetes_values import find_value_problems
 from .rules import list_values

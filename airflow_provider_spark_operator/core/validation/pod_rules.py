@@ -6,21 +6,9 @@ from decimal import Decimal
 from ipaddress import ip_address
 from typing import Any, Final
 
-from ..kubernetes.json_object import is_integer
-from ..kubernetes.kubernetes_names import (
-    DATA_KEY_RULE,
-    KEY_RULE,
-    LABEL_RULE,
-    NAMESPACE_RULE,
-    OBJECT_RULE,
-    is_data_key,
-    is_label_key,
-    is_label_value,
-    is_namespace,
-    is_object_name,
-)
+from ..kubernetes import names
+from ..kubernetes.json_object import Problem, is_integer
 from ..kubernetes.pods import get_object
-from ..kubernetes.problems import Problem
 from ..kubernetes.quantities import is_quantity, parse_quantity
 from .kubernetes_fields import KUBERNETES_FIELDS
 from .rules import (
@@ -73,7 +61,7 @@ def _find_wrong_resources(value: Mapping[str, Any], location: Location) -> Itera
     for field in ("requests", "limits"):
         for name, given in get_object(value.get(field)).items():
             place, amount = (*location, field, name), parse_quantity(given)
-            if not (is_label_key(name) if "/" in name else name.startswith("hugepages-") or name in _RESOURCES):
+            if not (names.is_label_key(name) if "/" in name else name.startswith("hugepages-") or name in _RESOURCES):
                 yield report(place, f"is unknown: use {', '.join(_RESOURCES)} or the name of a device with its domain")
             elif amount < 0 or (_is_device(name) and amount != amount.to_integral_value()):
                 yield report(place, f"{given!r} is not valid: {_NUMBER_RULE}, and an integer for devices")
@@ -144,17 +132,17 @@ def _is_variable_name(name: str) -> bool:
     return name.isascii() and name.isprintable() and "=" not in name
 
 
-_NAME: Final = check("name", is_namespace, NAMESPACE_RULE)
-_OBJECT_NAME: Final = check("name", is_object_name, OBJECT_RULE)
+_NAME: Final = check("name", names.is_namespace, names.NAMESPACE_RULE)
+_OBJECT_NAME: Final = check("name", names.is_object_name, names.OBJECT_RULE)
 _HANDLER_PORT: Final = (require("port"), check("port", _is_port, _PORT_NUMBER_RULE, (int, str)))
 _SELECTION: Final = (
     require("key operator"),
-    check("key", is_label_key, KEY_RULE),
+    check("key", names.is_label_key, names.KEY_RULE),
     when("operator=In|NotIn", require("values")),
     when("operator=Exists|DoesNotExist", forbid("values")),
 )
-_TOPOLOGY: Final = (require("topologyKey"), check("topologyKey", is_label_key, KEY_RULE))
-_DATA_KEY: Final = (require("name key"), _OBJECT_NAME, check("key", is_data_key, DATA_KEY_RULE))
+_TOPOLOGY: Final = (require("topologyKey"), check("topologyKey", names.is_label_key, names.KEY_RULE))
+_DATA_KEY: Final = (require("name key"), _OBJECT_NAME, check("key", names.is_data_key, names.DATA_KEY_RULE))
 _MODE: Final = bound("mode defaultMode", 0, _LARGEST_MODE, "use a number from 0 to 0777 (octal)")
 _FILE: Final = (require("path"), check("path", _is_file, _PATH_RULE), _MODE)
 _WEIGHT: Final = (require("weight"), bound("weight", 1, 100))
@@ -232,7 +220,7 @@ RULES: Final[Mapping[str, tuple[Rule, ...]]] = {
     "core.v1.ExecAction": (require("command"),),
     "core.v1.FileKeySelector": (
         require("volumeName path key"),
-        check("volumeName", is_namespace, NAMESPACE_RULE),
+        check("volumeName", names.is_namespace, names.NAMESPACE_RULE),
         check("path", _has_no_dots, _DOTS_RULE),
         check("key", _is_variable_name, _VARIABLE_RULE),
     ),
@@ -241,7 +229,7 @@ RULES: Final[Mapping[str, tuple[Rule, ...]]] = {
     "core.v1.HostAlias": (
         require("ip"),
         check("ip", _is_address, "use an IP address"),
-        check("hostnames", is_object_name, OBJECT_RULE),
+        check("hostnames", names.is_object_name, names.OBJECT_RULE),
     ),
     "core.v1.HostPathVolumeSource": (
         require("path"),
@@ -261,8 +249,8 @@ RULES: Final[Mapping[str, tuple[Rule, ...]]] = {
     "core.v1.PodAffinityTerm": _TOPOLOGY,
     "core.v1.PodDNSConfig": (check("nameservers", _is_address, "use an IP address"),),
     "core.v1.PodOS": (require("name"), choose("name", "linux windows")),
-    "core.v1.PodReadinessGate": (require("conditionType"), check("conditionType", is_label_key, KEY_RULE)),
-    "core.v1.PodSchedulingGate": (require("name"), check("name", is_label_key, KEY_RULE)),
+    "core.v1.PodReadinessGate": (require("conditionType"), check("conditionType", names.is_label_key, names.KEY_RULE)),
+    "core.v1.PodSchedulingGate": (require("name"), check("name", names.is_label_key, names.KEY_RULE)),
     "core.v1.PodSecurityContext": (_USER, choose("fsGroupChangePolicy", "Always OnRootMismatch")),
     "core.v1.PodSpec": (
         forbid("ephemeralContainers"),
@@ -273,8 +261,8 @@ RULES: Final[Mapping[str, tuple[Rule, ...]]] = {
         repeat_none("topologySpreadConstraints", "topologyKey", "whenUnsatisfiable"),
         choose_field("schedulingGates nodeName", least=0),
         check_labels("nodeSelector"),
-        check("hostname subdomain", is_namespace, NAMESPACE_RULE),
-        check("nodeName runtimeClassName", is_object_name, OBJECT_RULE),
+        check("hostname subdomain", names.is_namespace, names.NAMESPACE_RULE),
+        check("nodeName runtimeClassName", names.is_object_name, names.OBJECT_RULE),
         bound("activeDeadlineSeconds", 1, _LARGEST_NUMBER),
         choose("dnsPolicy", "ClusterFirst ClusterFirstWithHostNet Default None"),
         choose("preemptionPolicy", "Never PreemptLowerPriority"),
@@ -326,10 +314,10 @@ RULES: Final[Mapping[str, tuple[Rule, ...]]] = {
     "core.v1.Sysctl": (require("name"), check("name", _SYSCTL.fullmatch, "use the name of a kernel parameter")),
     "core.v1.TCPSocketAction": _HANDLER_PORT,
     "core.v1.Toleration": (
-        check("key", is_label_key, KEY_RULE),
+        check("key", names.is_label_key, names.KEY_RULE),
         choose("operator", "Equal Exists Gt Lt"),
         choose("effect", "NoSchedule PreferNoSchedule NoExecute"),
-        when("operator=|Equal", require("key"), check("value", is_label_value, LABEL_RULE)),
+        when("operator=|Equal", require("key"), check("value", names.is_label_value, names.LABEL_RULE)),
         when("operator=Exists", forbid("value")),
         when("effect=|NoSchedule|PreferNoSchedule", forbid("tolerationSeconds")),
     ),

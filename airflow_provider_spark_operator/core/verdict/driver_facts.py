@@ -6,7 +6,7 @@ from typing import Final
 
 from ..dialects.progress import Phase, Progress, find_last_stop, with_driver_deleted, with_driver_status
 from ..kubernetes import pods
-from ..kubernetes.times import read_time
+from ..kubernetes.json_object import read_time
 from ..lifecycle.driver_end import get_driver_container
 from ..states.reasons import DRIVER_FAILED, OUT_OF_MEMORY
 from ..states.states import ApplicationState

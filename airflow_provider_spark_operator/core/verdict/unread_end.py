@@ -6,7 +6,7 @@ from dataclasses import replace
 from ..dialects.dialect import dialect_of
 from ..dialects.progress import Phase, Progress, StateEntry, find_last_stop
 from ..kubernetes import pods
-from ..kubernetes.times import read_time
+from ..kubernetes.json_object import read_time
 from ..lifecycle.driver_end import DriverEnd, find_driver_end
 from ..states.states import ApplicationState
 from .driver_facts import read_creation, read_name

@@ -20,8 +20,7 @@ from ...core.compose.files import (
 )
 from ...core.dialects.dialect import dialect_of
 from ...core.driver.configuration.uris import is_local
-from ...core.kubernetes.json_object import JsonObject
-from ...core.kubernetes.problems import InvalidResource
+from ...core.kubernetes.json_object import InvalidResource, JsonObject
 from ...core.parameters.parameters import Parameters, find_folder_problem, split_list
 from .document import parse_pod_template
 from .shipment import WriteObject, add_report_settings, read_files, upload

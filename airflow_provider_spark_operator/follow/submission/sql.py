@@ -7,7 +7,7 @@ from typing import Final
 
 from ...core.compose.files import TASK_SCRIPT, LocalFile
 from ...core.compose.sql import NO_FILE, SqlText, is_sql_file, split_statements
-from ...core.kubernetes.problems import InvalidResource, Problem
+from ...core.kubernetes.json_object import InvalidResource, Problem
 from ...core.parameters.parameters import Parameters
 from . import driver_script, sql_driver
 from .shipment import read_files

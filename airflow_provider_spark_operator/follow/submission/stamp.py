@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields
 from typing import Any, Final, Self
 
 from ...core.kubernetes import names
-from ...core.kubernetes.identity import APPLICATION_IDENTITY, CLUSTER_IDENTITY
+from ...core.kubernetes.names import APPLICATION_IDENTITY, CLUSTER_IDENTITY
 
 
 @dataclass(frozen=True)

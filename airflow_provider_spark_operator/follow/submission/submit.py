@@ -7,9 +7,8 @@ from contextlib import AbstractAsyncContextManager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
-from ...core.kubernetes.json_object import JsonObject
+from ...core.kubernetes.json_object import JsonObject, join_first
 from ...core.kubernetes.names import ANNOTATION_RESULT_TAKEN_BY
-from ...core.kubernetes.problems import join_first
 from ...core.parameters.arguments import IfExists
 from ...kube.backoff import Backoff
 from ...kube.client import KubeClient

@@ -6,8 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from ...core.kubernetes.json_object import JsonObject
-from ...core.kubernetes.problems import InvalidResource
+from ...core.kubernetes.json_object import InvalidResource, JsonObject
 from ...core.kueue import state
 from ...core.kueue.admission import Admitted, Backoff, Pending, Stale, read_admission
 from ...core.kueue.assignment import AdmissionConflict, TemplateChange, collect_changes, list_flavor_names

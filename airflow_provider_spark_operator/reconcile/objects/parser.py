@@ -1,7 +1,6 @@
 """The parser of resources, which checks their size and keeps recent applications."""
 
-from ...core.kubernetes.json_object import JsonObject
-from ...core.kubernetes.problems import InvalidResource
+from ...core.kubernetes.json_object import InvalidResource, JsonObject
 from ...core.models.application import SparkApplication
 from ...core.models.cluster import SparkCluster
 from ...core.models.cluster import parse_cluster as parse_cluster_document

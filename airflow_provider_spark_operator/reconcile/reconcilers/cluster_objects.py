@@ -10,7 +10,7 @@ from ...core.cluster_resources.autoscaler import AUTOSCALER
 from ...core.cluster_resources.build import DISRUPTION_BUDGET, build_cluster
 from ...core.cluster_resources.frame import build_object_name
 from ...core.cluster_resources.stateful_sets import WORKER_SERVICE, keep_fixed_fields
-from ...core.kubernetes.json_object import JsonObject
+from ...core.kubernetes.json_object import InvalidResource, JsonObject
 from ...core.kubernetes.names import (
     LABEL_CLUSTER_NAME,
     LABEL_OPERATOR_NAME,
@@ -19,7 +19,6 @@ from ...core.kubernetes.names import (
     ROLE_MASTER,
     ROLE_WORKER,
 )
-from ...core.kubernetes.problems import InvalidResource
 from ...core.kueue.assignment import AdmissionConflict, TemplateChange, change_document
 from ...core.lifecycle.drivers import list_owner_uids
 from ...core.lifecycle.observation import Created, CreateOutcome, Refused

@@ -11,8 +11,7 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import ClassVar, Generic, TypeAlias, TypeVar
 
-from ...core.kubernetes.json_object import JsonObject
-from ...core.kubernetes.problems import InvalidResource
+from ...core.kubernetes.json_object import InvalidResource, JsonObject
 from ...core.lifecycle.cluster_decision import ClusterAction, ClusterDecision
 from ...core.lifecycle.decision import Action, AddFinalizer, Decision, RemoveFinalizer, Settings
 from ...core.models.application import SparkApplication

@@ -7,9 +7,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
 
-from ...core.kubernetes.json_object import JsonObject
-from ...core.kubernetes.problems import InvalidResource, Problem, cut_middle
-from ...core.kubernetes.times import read_time
+from ...core.kubernetes.json_object import InvalidResource, JsonObject, Problem, cut_middle, read_time
 from ...core.models.application import SparkApplication
 from ...core.models.cluster import SparkCluster
 from ...core.models.cluster_status import ClusterState

@@ -6,14 +6,7 @@ from collections.abc import Callable
 from datetime import timedelta
 from typing import Final, TypeAlias
 
-from ...core.kubernetes.kubernetes_names import (
-    LABEL_RULE,
-    NAMESPACE_RULE,
-    OBJECT_RULE,
-    is_label_value,
-    is_namespace,
-    is_object_name,
-)
+from ...core.kubernetes import names
 from ...core.kubernetes.ownership import LeaseReference
 from ...core.parameters.parameter_types import read_flag as parse_flag
 from ..objects.scope import EveryNamespace, NamedNamespaces, Scope
@@ -42,9 +35,9 @@ def _read_valid(is_valid: Callable[[str], bool], noun: str, rule: str) -> Callab
     return read
 
 
-read_namespace: Final = _read_valid(is_namespace, "the name of a namespace", NAMESPACE_RULE)
-read_object_name: Final = _read_valid(is_object_name, "the name of an object", OBJECT_RULE)
-read_label_value: Final = _read_valid(is_label_value, "a valid label value", LABEL_RULE)
+read_namespace: Final = _read_valid(names.is_namespace, "the name of a namespace", names.NAMESPACE_RULE)
+read_object_name: Final = _read_valid(names.is_object_name, "the name of an object", names.OBJECT_RULE)
+read_label_value: Final = _read_valid(names.is_label_value, "a valid label value", names.LABEL_RULE)
 
 
 def _read_words(value: object, message: str) -> tuple[str, ...]:
@@ -112,8 +105,8 @@ def read_namespaces(value: object) -> Scope:
         raise ValueError("must name at least one namespace, or *")
     if "*" in stripped:
         return EveryNamespace()
-    if not all(map(is_namespace, stripped)):
-        raise ValueError(f"must be names of namespaces ({NAMESPACE_RULE})")
+    if not all(map(names.is_namespace, stripped)):
+        raise ValueError(f"must be names of namespaces ({names.NAMESPACE_RULE})")
     return NamedNamespaces(stripped)
 
 

@@ -16,9 +16,8 @@ from urllib.parse import urlsplit
 
 from aiohttp import web
 
-from ...core.kubernetes.json_object import JsonObject
+from ...core.kubernetes.json_object import JsonObject, Problem
 from ...core.kubernetes.names import GROUP
-from ...core.kubernetes.problems import Problem
 from ...core.validation.validate import validate_without_status
 from ...kube.bounded_json import read_json
 from ...kube.client import KubeClient

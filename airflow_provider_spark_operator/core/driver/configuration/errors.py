@@ -1,6 +1,6 @@
 """The error of the driver build."""
 
-from ...kubernetes.problems import InvalidResource, Problem
+from ...kubernetes.json_object import InvalidResource, Problem
 
 
 class DriverBuildError(InvalidResource):

@@ -5,8 +5,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ...kubernetes.kubernetes_names import LABEL_RULE, is_label_value, is_service_name
-from ...kubernetes.names import LONGEST_LABEL_VALUE, build_application_id
+from ...kubernetes.names import LABEL_RULE, LONGEST_LABEL_VALUE, build_application_id, is_label_value, is_service_name
 from .configuration import Configuration
 from .errors import DriverBuildError
 from .text import trim

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from ...kubernetes.kubernetes_names import is_namespace
+from ...kubernetes.names import is_namespace
 from ...spark.spark_conf import DYNAMIC_ALLOCATION_KEY
 from ..configuration.configuration import FORMER_KEYS, Configuration
 from ..configuration.errors import DriverBuildError
