@@ -78,6 +78,15 @@ def test_whole_log_is_shown_once_when_the_driver_pod_outlives_the_application(
     assert list_driver_lines(caplog) == LINES
 
 
+def test_whole_log_is_shown_at_the_end_when_as_many_logs_as_allowed_are_streamed(
+    cluster: Cluster, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AIRFLOW__SPARK_OPERATOR__DRIVER_LOG_STREAMS", "0")
+    caplog.set_level("INFO")
+    fire(build_trigger(create_ended_application(cluster, log_and_fail)))
+    assert list_driver_lines(caplog) == LINES
+
+
 def test_log_continues_at_the_noted_position_when_the_application_has_ended(
     cluster: Cluster, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -37,10 +37,13 @@ _REST_SECONDS = 60.0
 _FIRST_SAVE_SECONDS = 2.0
 _SAVE_SECONDS = 30.0
 _LAST_SAVE_SECONDS = 2.0
+# The most logs that are read at the same time if a thousand drivers end together. Each needs a connection.
+_CONCURRENT_RESTS = 32
 # The prefix of lines that report a missing part of the log. The driver did not write these lines.
 _REMARK = "… "
 
 _streams: WeakKeyDictionary[asyncio.AbstractEventLoop, int] = WeakKeyDictionary()
+_rests: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True)
@@ -102,6 +105,7 @@ class DriverLog:
         self._lines = 0
         self._attempt = -1
         self._task: asyncio.Task[None] | None = None
+        self._is_queued = False  # the rest of the log is read when fewer other logs are read
         self._from_start = False  # the log was read from its first line
         self._complete = False  # the log was read to its end or to its limit
 
@@ -138,7 +142,7 @@ class DriverLog:
             return
         self._attempt = attempt
         await self.close()
-        self._task, self._complete, self._lines = None, False, 0
+        self._task, self._complete, self._from_start, self._lines = None, False, False, 0
         self._tail, self._cause, self._levels, self.report = LastLines(), RootCause(), LineLevels(), JobReport()
 
     def start(self) -> None:
@@ -156,7 +160,11 @@ class DriverLog:
             self._task = side_task.start(self._read_rest(seen), "the rest of the driver's log", self._warn)
         deadline = asyncio.get_running_loop().time() + _REST_SECONDS
         read = -1
-        while not self._task.done() and read < self._lines and asyncio.get_running_loop().time() < deadline:
+        while (
+            not self._task.done()
+            and (self._is_queued or read < self._lines)
+            and asyncio.get_running_loop().time() < deadline
+        ):
             read = self._lines
             await asyncio.wait([self._task], timeout=_PAUSE_SECONDS)
         if not self._task.done():
@@ -175,8 +183,8 @@ class DriverLog:
                 self._warn_of_gap(seen)
 
     async def _follow(self) -> None:
-        with self._count_stream() as free:
-            if not free:
+        with self._count_stream() as is_free:
+            if not is_free:
                 limit = f"{self._options.most_streams} driver logs are already being streamed"
                 self._show_remark(logging.INFO, f"{limit}; the log of this driver is shown when it ends")
                 return
@@ -194,10 +202,11 @@ class DriverLog:
         if pod is None:
             self._warn_of_gap(seen)
             return
-        with self._count_stream() as free:
-            if free:
-                longest, position = self._options.longest, self._position
-                await self._show(follow_pod_log(self._client, self._reference, pod, longest=longest, position=position))
+        self._is_queued = True
+        async with _rests.setdefault(asyncio.get_running_loop(), asyncio.Semaphore(_CONCURRENT_RESTS)):
+            self._is_queued = False
+            longest, position = self._options.longest, self._position
+            await self._show(follow_pod_log(self._client, self._reference, pod, longest=longest, position=position))
 
     async def _show(self, lines: AsyncGenerator[str, None]) -> None:
         position = self._position
