@@ -14,6 +14,7 @@ from weakref import WeakKeyDictionary
 
 from ...core.dialects.dialect import dialect_of
 from ...core.kubernetes.json_object import JsonObject
+from ...core.kubernetes.names import LABEL_ROLE
 from ...kube.client import KubeClient
 from ...kube.resources import PODS
 from .reference import ApplicationReference
@@ -27,27 +28,28 @@ _MAX_LABEL = 63
 _PAUSE = 0.25
 """The shortest time from one list in the background to the next one, in seconds."""
 
-_Key: TypeAlias = tuple[str, str, bool]
+_Key: TypeAlias = tuple[str, str, str | None, bool]
 _lists: WeakKeyDictionary[KubeClient, dict[_Key, "PodLists"]] = WeakKeyDictionary()
 
 
 async def list_application_pods(
-    client: KubeClient, reference: ApplicationReference, *, is_background: bool = False
+    client: KubeClient, reference: ApplicationReference, *, role: str | None = None, is_background: bool = False
 ) -> list[JsonObject]:
     """List the driver and executor pods of an application, of all its attempts.
 
     Args:
         client: The client of the cluster.
         reference: The application.
+        role: The role of the pods. If None, pods of all roles are listed.
         is_background: Whether no user waits for them, so that the lists of many applications can be joined.
 
     Raises:
         KubeError: The pods could not be listed.
     """
     label = dialect_of(reference.resource.api_version).application_label
-    known, key = _lists.setdefault(client, {}), (reference.namespace, label, is_background)
+    known, key = _lists.setdefault(client, {}), (reference.namespace, label, role, is_background)
     if key not in known:
-        known[key] = PodLists(reference.namespace, label, _PAUSE if is_background else 0.0)
+        known[key] = PodLists(reference.namespace, label, _PAUSE if is_background else 0.0, role)
     return await known[key].read(client, reference.name)
 
 
@@ -72,11 +74,13 @@ class PodLists:
         namespace: The namespace of the pods.
         label: The label that has the name of the application.
         pause: The shortest time between two lists, in seconds.
+        role: The role of the pods. If None, pods of all roles are listed.
     """
 
-    def __init__(self, namespace: str, label: str, pause: float = 0.0) -> None:
+    def __init__(self, namespace: str, label: str, pause: float = 0.0, role: str | None = None) -> None:
         self._namespace = namespace
         self._label = label
+        self._role = f",{LABEL_ROLE}={role}" if role else ""
         self._reading = asyncio.Lock()
         self._questions: dict[str, _Question] = {}
         self._pods_each = 1.0
@@ -117,8 +121,9 @@ class PodLists:
             return
         self._pods_each = max(1.0, len(pods) / len(asked))
         for each, question in asked.items():
-            question.pods = [pod for pod in pods if pod["metadata"]["labels"][self._label] == each]
+            is_alone = len(asked) == 1
+            question.pods = [pod for pod in pods if is_alone or pod["metadata"]["labels"][self._label] == each]
 
     async def _request(self, client: KubeClient, names: Sequence[str]) -> list[JsonObject]:
         selector = f"{self._label}={names[0]}" if len(names) == 1 else f"{self._label} in ({','.join(names)})"
-        return (await client.list(PODS, self._namespace, label_selector=selector)).items
+        return (await client.list(PODS, self._namespace, label_selector=selector + self._role)).items

@@ -79,7 +79,7 @@ async def list_driver_pods(
     Raises:
         KubeError: The pods could not be read.
     """
-    pods = await _list_pods(client, reference, ROLE_DRIVER)
+    pods = [*await list_application_pods(client, reference, role=ROLE_DRIVER)]
     if name is not None and all(pod["metadata"]["name"] != name for pod in pods):
         with suppress(NotFound):
             pods.append(await client.get(PODS, name, reference.namespace))
@@ -132,7 +132,7 @@ async def list_executors_of(
     Raises:
         KubeError: The pods could not be listed.
     """
-    pods = await _list_pods(client, reference, ROLE_EXECUTOR)
+    pods = await list_application_pods(client, reference, role=ROLE_EXECUTOR)
     return [pod for pod in pods if _is_owned_by(pod, driver["metadata"]["uid"])]
 
 
@@ -177,12 +177,6 @@ def has_ended(pod: Mapping[str, Any], container: str | None = None) -> bool:
     name = container or get_driver_container(pod)
     ended = {each.name: each.exit_code is not None for each in list_containers(get_status(pod))}
     return ended.get(name or "", False) or get_status(pod).get("phase") in ("Succeeded", "Failed")
-
-
-async def _list_pods(client: KubeClient, reference: ApplicationReference, role: str) -> list[JsonObject]:
-    label = dialect_of(reference.resource.api_version).application_label
-    selector = f"{label}={reference.name},{LABEL_ROLE}={role}"
-    return (await client.list(PODS, reference.namespace, label_selector=selector)).items
 
 
 def _choose_latest(pods: Iterable[JsonObject]) -> JsonObject | None:

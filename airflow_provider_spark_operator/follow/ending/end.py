@@ -47,10 +47,11 @@ def find_final_progress(resource: Mapping[str, Any]) -> Progress | None:
 
     Return None while the application runs, or if only its driver pods show the end.
     """
-    return _select_final(read_progress(resource))
+    return select_final(read_progress(resource))
 
 
-def _select_final(seen: Progress) -> Progress | None:
+def select_final(seen: Progress) -> Progress | None:
+    """Return the progress if it shows that the application has ended, otherwise None. See `find_final_progress`."""
     return seen if judge_progress(seen).outcome in (Outcome.SUCCEEDED, Outcome.FAILED) else None
 
 
@@ -99,7 +100,7 @@ async def find_final_progress_with_pods(
         seen = confirm_end(seen, resource, drivers, was_alive=was_alive)
     if has_more_facts(seen):
         seen = add_driver_facts(seen, resource, *await _read_facts(client, reference, seen))
-    return _select_final(seen)
+    return select_final(seen)
 
 
 async def _read_facts(

@@ -74,7 +74,12 @@ class Evidence:
 
 
 async def gather_evidence(
-    client: KubeClient, reference: ApplicationReference, progress: Progress | None = None, *, with_events: bool = True
+    client: KubeClient,
+    reference: ApplicationReference,
+    progress: Progress | None = None,
+    *,
+    with_events: bool = True,
+    with_log: bool = True,
 ) -> Evidence:
     """Collect the evidence that still exists. Never raises, because it serves to explain another failure.
 
@@ -83,6 +88,7 @@ async def gather_evidence(
         reference: The application.
         progress: The last known progress, which describes the driver if its pod no longer exists.
         with_events: Whether to read warnings. To find them, the API server searches all Events of the namespace.
+        with_log: Whether to read the end of the driver's log.
     """
     try:
         pod = await read_driver_pod(client, reference)
@@ -100,7 +106,7 @@ async def gather_evidence(
         since = begin.replace(microsecond=0) if begin else None  # Events have whole seconds
     # The requests run at the same time, because a task waits for the result.
     (cause, lines, unread, report), events, deleted = await asyncio.gather(
-        read_log_end(client, reference.namespace, pod),
+        read_log_end(client, reference.namespace, pod if with_log else None),
         read_warnings(client, reference, *uids, since=since, deleted_driver=deleted_driver)
         if with_events
         else _skip_events(),

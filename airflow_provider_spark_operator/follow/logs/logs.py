@@ -273,7 +273,7 @@ async def _follow_pod(
             position.whole = position.whole and ended  # the log may have been read before
         except _PASSING:
             position.whole = False  # not started yet, or interrupted
-        latest = await source.reread(latest)
+        latest = None if ended and position.whole else await source.reread(latest)
         if ended and latest is not None and latest["metadata"]["name"] == source.name:
             if unavailable and not position.whole:
                 yield position.describe_missing_rest(unavailable, source.role)

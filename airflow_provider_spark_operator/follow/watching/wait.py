@@ -17,13 +17,12 @@ from ...core.kubernetes.pods import read_deletion_deadline
 from ...core.states.states import ApplicationState
 from ...core.verdict.verdict import Outcome, Verdict, judge_progress
 from ...kube.backoff import Backoff
-from ...kube.errors import KubeError
 from ...kube.resources import ResourceType
 from ..access.errors import ApplicationDeleted
 from ..access.outage_tolerance import retry
 from ..access.reference import ApplicationReference
 from ..access.versions import log_substitution
-from ..ending.end import find_final_progress, find_final_progress_with_pods, is_deleted, judge_end
+from ..ending.end import find_final_progress_with_pods, is_deleted, judge_end, select_final
 from ..ending.evidence import Evidence, describe_failure, gather_evidence
 from ..ending.executor_ends import ExecutorEnd, read_executor_ends
 from ..narration.narrator import Narration, Narrator
@@ -263,11 +262,12 @@ async def _follow(
             if _find_reached(seen, expected):
                 yield _Change(resource, seen)
                 continue
-            yield await _find_end(hub, narrator, reference, resource) or _Change(resource, seen)
+            change = _Change(resource, seen)
+            yield await _find_end(hub, narrator, reference, change) or change
 
 
 async def _find_end(
-    hub: WatchHub, narrator: Narrator, reference: ApplicationReference, resource: Mapping[str, Any]
+    hub: WatchHub, narrator: Narrator, reference: ApplicationReference, change: _Change
 ) -> _Change | None:
     """Return the end of the application; None while it runs.
 
@@ -277,10 +277,11 @@ async def _find_end(
         ApplicationDeleted: The application was deleted before it ended.
         KubeError: The API rejected the request, or could not be reached for longer than the hub tolerates.
     """
+    resource = change.resource
     if is_deleted(resource):
         raise ApplicationDeleted(reference, resource)
-    if not read_progress(resource).has_unread_end:
-        return _read_change(resource)
+    if not change.seen.has_unread_end:
+        return _find_reported_end(change)
     backoff, was_alive = Backoff(first=1.0, longest=30.0), False
     while True:
         attempt = partial(find_final_progress_with_pods, hub.client, reference, resource, was_alive=was_alive)
@@ -289,11 +290,8 @@ async def _find_end(
         if seen is not None and (judge_progress(seen).outcome is Outcome.SUCCEEDED or not was_alive):
             return end
         if not was_alive:
-            state = read_progress(resource).state
-            remark = (
-                f"{reference}: the operator reports {state}, but a driver pod exists; waiting for the driver to end"
-            )
-            narrator.show_remark(logging.WARNING, remark)
+            remark = f"the operator reports {change.seen.state}, but a driver pod exists; waiting for the driver to end"
+            narrator.show_remark(logging.WARNING, f"{reference}: {remark}")
             narrator.follow_driver()
         # Read after the driver pods: the deletion of the application removes both, and the pods last.
         present = await hub.read(reference.resource, reference.name, reference.namespace)
@@ -301,23 +299,24 @@ async def _find_end(
             raise ApplicationDeleted(reference, resource)
         if read_deletion_deadline(present) is not None:
             raise ApplicationDeleted(reference, present)
-        if end is not None or not read_progress(present).has_unread_end:
-            return end or _read_change(present)
+        change = _Change(present, read_progress(present))
+        if end is not None or not change.seen.has_unread_end:
+            return end or _find_reported_end(change)
         resource, was_alive = present, True
         await asyncio.sleep(backoff.next())
 
 
-def _read_change(resource: Mapping[str, Any]) -> _Change | None:
+def _find_reported_end(change: _Change) -> _Change | None:
     """Return the end of the application according to its status; None while it runs."""
-    seen = find_final_progress(resource)
-    return _Change(resource, seen, has_ended=True) if seen is not None else None
+    return dataclasses.replace(change, has_ended=True) if select_final(change.seen) is not None else None
 
 
 async def _end_attempt(
     hub: WatchHub, narrator: Narrator, reference: ApplicationReference, seen: Progress
 ) -> _AttemptEnd:
     """Show the rest of the driver's log, and read what the cluster still knows about the end of an attempt."""
-    await _outlast_outage(hub, reference)
+    # An open watch may report an end while other requests are rejected.
+    await hub.probe.run(partial(hub.read, reference.resource, reference.name, reference.namespace))
     stop = find_last_stop(seen.history)
     failed = stop is None or stop.apache_state != ApplicationState.SUCCEEDED
     # The executors of a failed driver end with the driver, so they are read while its last lines arrive.
@@ -343,22 +342,17 @@ async def _read_executors(
     return ()
 
 
-async def _outlast_outage(hub: WatchHub, reference: ApplicationReference) -> None:
-    """Wait until the API server answers: an open watch may report an end while other requests are rejected."""
-    with suppress(KubeError):  # without an answer, the end is reported without evidence
-        await hub.read(reference.resource, reference.name, reference.namespace)
-
-
 async def _gather(
     hub: WatchHub, narrator: Narrator, reference: ApplicationReference, seen: Progress, *, with_events: bool
 ) -> Evidence:
-    found = await gather_evidence(hub.client, reference, seen, with_events=with_events)
+    is_whole = narrator.has_whole_log
+    found = await gather_evidence(hub.client, reference, seen, with_events=with_events, with_log=not is_whole)
     # A stream that began in the middle, or stopped at its limit, may have missed the cause.
-    first, second = (narrator.cause, found.cause) if narrator.has_whole_log else (found.cause, narrator.cause)
+    first, second = (narrator.cause, found.cause) if is_whole else (found.cause, narrator.cause)
     found = dataclasses.replace(
         found, cause=first or second, refusal=found.refusal or narrator.refusal, report=narrator.report | found.report
     )
-    if not found.log_lines and narrator.last_lines:
+    if narrator.last_lines and (is_whole or not found.log_lines):
         return dataclasses.replace(found, log_lines=narrator.last_lines, log_problem=None)
     if found.log_lines and not narrator.last_lines:
         narrator.show_last_lines(found.log_lines)

@@ -19,6 +19,7 @@ from ..access.outage_tolerance import OUTAGE_TOLERANCE_SECONDS, OutageLog, Outag
 from ..access.reference import ApplicationReference
 from ..access.versions import ServedVersions
 from .mailbox import Mailbox
+from .probe import Probe
 
 logger = logging.getLogger(__name__)
 
@@ -62,6 +63,7 @@ class WatchHub:
 
     Attributes:
         client: The client of the cluster.
+        probe: Waits until the API server answers.
         is_failing: Whether the latest request or watch failed.
     """
 
@@ -71,6 +73,7 @@ class WatchHub:
         self._streams: dict[_Scope, _Stream] = {}
         self._ending: set[asyncio.Task[None]] = set()
         self._reading = asyncio.Semaphore(CONCURRENT_READS)
+        self.probe = Probe()
         self._versions = ServedVersions(client)
         self._recovered = asyncio.Event()
         self.is_failing = False
