@@ -11,6 +11,7 @@ The API is the embedded one, in its own process; a real API server answers faste
 
 import asyncio
 import logging
+import math
 import multiprocessing
 import os
 import statistics
@@ -18,7 +19,6 @@ import sys
 import time
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import aclosing
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -97,7 +97,7 @@ class Cost:
 def serve(pipe: Connection, load: Load) -> None:
     """Serve the API with the applications of a load, and complete some of them on request.
 
-    This function runs in its own process. It reports when the end of each application was written.
+    This function runs in its own process. It sends when the end of each application was written.
     """
     from airflow_provider_spark_operator.testing.applications import Application
     from airflow_provider_spark_operator.testing.cluster import NAMESPACE, ScriptedCluster
@@ -107,26 +107,35 @@ def serve(pipe: Connection, load: Load) -> None:
             application.enter("Submitted", "DriverRequested")
         else:
             application.start(executors=1)
+            application.log.write("26/01/01 00:00:00 INFO SparkContext: Running Spark version 4.1.0")
         begun.append(application)
 
-    def end(application: Application) -> None:
-        if not is_waiting:
-            application.end_driver(0)
-        application.enter("Succeeded", "ResourceReleased", message=repr(time.time()))
+    def end(applications: Sequence[Application]) -> None:
+        for application in applications:
+            if not is_waiting:
+                application.end_driver(0)
+            written[application.name] = time.time()
+            application.enter("Succeeded", "ResourceReleased")
 
     is_waiting = load.situation is Situation.WAITING
     begun: list[Application] = []
+    written: dict[str, float] = {}
     cluster = ScriptedCluster()
     cluster.script = begin
     with cluster.serve():
         for index in range(load.tasks):
             cluster.create(f"app-{index}")
-        cluster.wait_for_state("DriverRequested" if is_waiting else "RunningHealthy")
+        cluster.wait_until(lambda: len(begun) == load.tasks)
         names = {each.name: (each.uid, each.driver) for each in begun}
         pipe.send((cluster.kubeconfig, NAMESPACE, names))
-        for application in begun[: pipe.recv()]:
-            cluster.do(partial(end, application))
-            time.sleep(load.seconds / load.ending)
+        remaining, since = begun[: pipe.recv()], time.monotonic()
+        while remaining:
+            # If the API is too slow for the ends, several are written at once.
+            due = math.ceil((time.monotonic() - since) * load.ending / load.seconds) - len(written)
+            cluster.do(partial(end, remaining[:due]))
+            del remaining[:due]
+            time.sleep(0.01)
+        pipe.send(written)
         pipe.recv()
 
 
@@ -191,73 +200,37 @@ async def measure_load(pipe: Connection, load: Load) -> Cost:
     access = ClusterAccess(kubeconfig_document=kubeconfig)
     port = int(kubeconfig["clusters"][0]["cluster"]["server"].rpartition(":")[2])
     before, begun, asked = _read_memory(), time.perf_counter(), requests.count
-    ended: dict[str, float] = {}
+    finished: asyncio.Queue[tuple[str, float]] = asyncio.Queue()
 
     async def task(name: str, uid: str, driver: str) -> None:
         if load.situation is Situation.PEER:
             await _follow_pod(driver, kubeconfig, namespace)
         else:
             await _follow(name, uid, load, access, namespace)
-        ended[name] = time.time()
+        finished.put_nowait((name, time.time()))
 
-    written = _Written(access, namespace)
     tasks = [asyncio.create_task(task(name, uid, driver)) for name, (uid, driver) in found.items()]
-    async with aclosing(written.watch()) as watching:
-        await anext(watching)
-        if is_recorded:
-            await _wait_until_quiet(supervisor, number)
-        else:
-            await _wait_until_quiet(requests, asked + number)  # each follower reads its own application once
-        following, memory, recorded = time.perf_counter() - begun, _read_memory(), supervisor.count
-        asked, used = requests.count, time.process_time()
-        await asyncio.sleep(IDLE_SECONDS)
-        recorded_later = supervisor.count - recorded
-        idle, processor = (requests.count - asked) / IDLE_SECONDS, (time.process_time() - used) / IDLE_SECONDS
-        connections = _count_connections(port) - 1  # one connection is the benchmark's own watch
-        pipe.send(ending)
-        async for _ in watching:
-            if min(len(ended), len(written.times)) >= ending:
-                break
+    if is_recorded:
+        await _wait_until_quiet(supervisor, number)
+    else:
+        await _wait_until_quiet(requests, asked + number)  # each follower reads its own application once
+    following, memory, recorded = time.perf_counter() - begun, _read_memory(), supervisor.count
+    asked, used = requests.count, time.process_time()
+    await asyncio.sleep(IDLE_SECONDS)
+    recorded_later = supervisor.count - recorded
+    idle, processor = (requests.count - asked) / IDLE_SECONDS, (time.process_time() - used) / IDLE_SECONDS
+    connections = _count_connections(port)
+    pipe.send(ending)
+    ended = [await finished.get() for _ in range(ending)]
+    written = await asyncio.to_thread(pipe.recv)
     for one in tasks:
         one.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)
     pipe.send("enough")
-    latencies = tuple(at - written.times[name] for name, at in ended.items())
+    latencies = tuple(at - written[name] for name, at in ended)
     records = (recorded, recorded_later, supervisor.count)
     kibibytes = (memory - before) / number
     return Cost(load, following, connections, idle, processor, kibibytes, *records, latencies)
-
-
-class _Written:
-    """Return the time at which the end of each application was written, from its status. This watch is not measured."""
-
-    def __init__(self, access: Any, namespace: str) -> None:
-        self._access = access
-        self._namespace = namespace
-        self.times: dict[str, float] = {}
-
-    async def watch(self) -> Any:
-        """Yield at the start, then at least every 50 ms."""
-        from airflow_provider_spark_operator.kube.connection import open_client
-        from airflow_provider_spark_operator.kube.listwatch import Changed, list_and_watch
-        from airflow_provider_spark_operator.kube.resources import SPARK_APPLICATIONS
-
-        async def read() -> None:
-            async with await open_client(self._access) as client:
-                async for change in list_and_watch(client, SPARK_APPLICATIONS, self._namespace):
-                    if isinstance(change, Changed):
-                        current = change.object["status"]["currentState"]
-                        if current.get("message"):
-                            self.times[change.object["metadata"]["name"]] = float(current["message"])
-
-        reading = asyncio.create_task(read())
-        try:
-            while True:
-                yield None
-                await asyncio.sleep(0.05)
-        finally:
-            reading.cancel()
-            await asyncio.gather(reading, return_exceptions=True)
 
 
 async def _wait_until_quiet(counter: Requests | Supervisor, least: int) -> None:
