@@ -80,6 +80,7 @@ async def gather_evidence(
     *,
     with_events: bool = True,
     with_log: bool = True,
+    driver: JsonObject | None = None,
 ) -> Evidence:
     """Collect the evidence that still exists. Never raises, because it serves to explain another failure.
 
@@ -89,9 +90,10 @@ async def gather_evidence(
         progress: The last known progress, which describes the driver if its pod no longer exists.
         with_events: Whether to read warnings. To find them, the API server searches all Events of the namespace.
         with_log: Whether to read the end of the driver's log.
+        driver: The driver pod, if the caller has read it after its end.
     """
     try:
-        pod = await read_driver_pod(client, reference)
+        pod = driver or await read_driver_pod(client, reference)
         existed = progress is None or had_driver(progress)
         problem = "the driver pod does not exist" if pod is None and existed else None
     except KubeError as error:

@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator, Iterator, Mapping
 from contextlib import aclosing, contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from ...core.dialects.progress import Progress, find_driver_period, had_driver
@@ -25,6 +25,9 @@ from ..access.requests import annotate
 from ..logs.logs import LogPosition, follow_driver_log, follow_pod_log
 from ..recording.recorder import RunRecorder
 from .sink import Sink, warn_about
+
+if TYPE_CHECKING:
+    from ...core.kubernetes.json_object import JsonObject
 
 logger = logging.getLogger(__name__)
 
@@ -78,6 +81,7 @@ class DriverLog:
 
     Attributes:
         report: What the job of the current attempt has reported, as far as the log was read.
+        ended_pod: The driver pod, as it was when the rest of its log was read. None if it was not read then.
     """
 
     def __init__(
@@ -95,6 +99,7 @@ class DriverLog:
         self._options = options
         self._recorder = recorder
         self.report = JobReport()
+        self.ended_pod: JsonObject | None = None
         self._reader = options.reader
         self._position = options.position
         self._resumed = bool(self._position.timestamp)
@@ -144,6 +149,7 @@ class DriverLog:
         await self.close()
         self._task, self._complete, self._from_start, self._lines = None, False, False, 0
         self._tail, self._cause, self._levels, self.report = LastLines(), RootCause(), LineLevels(), JobReport()
+        self.ended_pod = None
 
     def start(self) -> None:
         """Follow the log of the current driver, unless it is already being followed."""
@@ -202,7 +208,7 @@ class DriverLog:
         if pod is None:
             self._warn_of_gap(seen)
             return
-        self._is_queued = True
+        self.ended_pod, self._is_queued = pod, True
         async with _rests.setdefault(asyncio.get_running_loop(), asyncio.Semaphore(_CONCURRENT_RESTS)):
             self._is_queued = False
             longest, position = self._options.longest, self._position

@@ -126,6 +126,11 @@ class Narrator:
         return self._driver.report if self._driver is not None else JobReport()
 
     @property
+    def ended_driver(self) -> JsonObject | None:
+        """The driver pod, if it was read after its end."""
+        return self._driver.ended_pod if self._driver is not None else None
+
+    @property
     def has_whole_log(self) -> bool:
         """Whether the driver's log was streamed from its first line to its end."""
         return self._driver is not None and self._driver.is_whole

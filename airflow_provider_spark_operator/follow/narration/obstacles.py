@@ -63,7 +63,7 @@ class Pauses:
 
 
 # A driver that starts at once needs no request.
-BACKGROUND = Pauses(driver=(5.0, 120.0), executors=(1.0, 30.0))
+BACKGROUND = Pauses(driver=(5.0, 120.0), executors=(1.0, 60.0))
 """The pauses for a process that waits for thousands of applications."""
 ATTENDED = Pauses(driver=(0.1, 1.0), executors=(0.1, 1.0), keeps_counting=True)
 """The pauses for a process that waits for few applications while a user watches."""

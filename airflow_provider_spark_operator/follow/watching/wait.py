@@ -346,7 +346,9 @@ async def _gather(
     hub: WatchHub, narrator: Narrator, reference: ApplicationReference, seen: Progress, *, with_events: bool
 ) -> Evidence:
     is_whole = narrator.has_whole_log
-    found = await gather_evidence(hub.client, reference, seen, with_events=with_events, with_log=not is_whole)
+    found = await gather_evidence(
+        hub.client, reference, seen, with_events=with_events, with_log=not is_whole, driver=narrator.ended_driver
+    )
     # A stream that began in the middle, or stopped at its limit, may have missed the cause.
     first, second = (narrator.cause, found.cause) if is_whole else (found.cause, narrator.cause)
     found = dataclasses.replace(
