@@ -107,6 +107,7 @@ spark = SparkSession.builder.getOrCreate()
 orders = spark.range(10**6).selectExpr("id % 31 AS region", "id AS amount")
 print("regions:", orders.groupBy("region").sum("amount").count())
 # The last partition is larger than the others.
+spark.sparkContext.setJobDescription("work of each day")
 work = udf(lambda day: sum(range(10**7 * (1 + day // 7 * 9))), "long")
 print("days:", spark.range(0, 8, 1, 8).select(work("id")).distinct().count())
 spark.stop()
@@ -221,13 +222,8 @@ _TOP = """
   }}
 }})()
 """
-# These run before a picture is taken: they show the beginning of the log, and the message of a state.
-_PREPARE = {
-    "task": "for (const one of document.querySelectorAll('div')) one.scrollTop = 0",
-    "restart": """
-document.querySelector("iframe").contentDocument.querySelector('summary[title="Failed"]').parentElement.open = true
-""",
-}
+# These run before a picture is taken: they show the beginning of the log.
+_PREPARE = {"task": "for (const one of document.querySelectorAll('div')) one.scrollTop = 0"}
 _REPORTED = """
 fetch("/api/v2/dags/reports/dagRuns?state=success").then((one) => one.json()).then((all) => all.total_entries === 3)
 """

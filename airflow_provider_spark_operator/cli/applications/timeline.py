@@ -15,7 +15,16 @@ from ...core.report.prices import PriceTable
 from ...core.report.run_record import build_record
 from ...core.report.timeline import MarkKind, Timeline, build_timeline
 from ...core.report.timeline_picture import draw_timeline
-from ...core.report.timeline_rows import Bar, Group, Tone, build_groups, choose_ticks, describe_timeline, list_tones
+from ...core.report.timeline_rows import (
+    Bar,
+    Group,
+    Tone,
+    build_groups,
+    choose_ticks,
+    describe_parts,
+    describe_timeline,
+    list_tones,
+)
 from ...follow.access.snapshot import read_snapshot
 from ...kube.client import KubeClient
 from ..base.errors import CommandError, ExitCode, print_note, report_failures
@@ -145,6 +154,8 @@ def print_timeline(timeline: Timeline) -> None:
     """Print the chart of a timeline for the width of the terminal. In a locale without UTF-8, it is drawn in ASCII."""
     console = open_console()
     console.print(Text(clean_cell(describe_timeline(timeline)), "bold"), soft_wrap=True)
+    if words := describe_parts(timeline):
+        console.print(Text(words, "dim"), soft_wrap=True)
     groups = build_groups(timeline)
     if timeline.begin is not None and groups:
         chart = _Chart(timeline, timeline.begin, groups)

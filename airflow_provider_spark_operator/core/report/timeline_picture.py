@@ -7,12 +7,21 @@ from typing import Final, TypeAlias
 
 from ..kubernetes.json_object import format_duration
 from .timeline import MarkKind, Timeline
-from .timeline_rows import Bar, Tone, build_groups, choose_ticks, describe_timeline, list_tones
+from .timeline_rows import (
+    Bar,
+    Tone,
+    build_groups,
+    choose_ticks,
+    describe_parts,
+    describe_timeline,
+    list_parts,
+    list_tones,
+)
 
 _WIDTH: Final = 1100
 _LEFT: Final = 250  # of the bars; the labels are left of them
 _RIGHT: Final = 930  # of the bars; the text of the last bar is right of it
-_TOP: Final = 70
+_TOP: Final = 106  # of the lanes; the parts of the run are above them
 _KEY: Final = 95  # the width of an entry of the legend
 _ROW: Final = 22
 _COUNTS: Final = 110  # the height of the curve of the executors
@@ -57,29 +66,30 @@ def draw_timeline(timeline: Timeline) -> str:
     def place(time: datetime) -> float:
         return round(_LEFT + (_RIGHT - _LEFT) * min(max((time - begin) / span, 0.0), 1.0), 1)
 
-    rows: list[Bar | str] = []
     groups = build_groups(timeline)
+    rows: list[Bar | str] = []
     for group in groups:
         rows += [group.title, *group.bars]
     middle = _TOP + _ROW * len(rows)
     bottom = middle + (_COUNTS if timeline.counts else 0)
     title = _clean(describe_timeline(timeline))
-    parts = [
+    drawn = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {bottom + 44}" font-family="sans-serif" '
         'font-size="12">',
         f"<title>{title}</title>",
         f"<style>@media (prefers-color-scheme: dark){{{_STYLE}}}</style>",
         f'<rect width="{_WIDTH}" height="{bottom + 44}" fill="#ffffff"/>',
         f'<text x="16" y="28" font-size="15" font-weight="bold" fill="#1c2430">{title}</text>',
-        *(part for index, tone in enumerate(list_tones(groups)) for part in _draw_key(tone, _LEFT + _KEY * index)),
+        *(line for index, tone in enumerate(list_tones(groups)) for line in _draw_key(tone, _LEFT + _KEY * index)),
         *_draw_axis((begin + tick for tick in choose_ticks(span, _MAX_TICKS)), begin, place, bottom),
         *(line for mark in timeline.marks for line in _draw_mark(place(mark.time), mark.kind, mark.text, bottom)),
+        *_draw_parts(timeline, place),
         *(line for index, row in enumerate(rows) for line in _draw_row(row, _TOP + _ROW * index, place)),
         *(_draw_counts(timeline.counts, timeline.end, place, bottom) if timeline.counts else ()),
     ]
     if timeline.begin:
-        parts.append(_write(_LEFT, bottom + 36, f"since {timeline.begin:%Y-%m-%d %H:%M:%S} UTC", "#5b6472"))
-    return "\n".join([*parts, "</svg>", ""])
+        drawn.append(_write(_LEFT, bottom + 36, f"since {timeline.begin:%Y-%m-%d %H:%M:%S} UTC", "#5b6472"))
+    return "\n".join([*drawn, "</svg>", ""])
 
 
 def _draw_key(tone: Tone, x: int) -> Iterator[str]:
@@ -100,6 +110,19 @@ def _draw_mark(x: float, kind: MarkKind, text: str, bottom: int) -> Iterator[str
     yield f"{line}<title>{_clean(text)}</title></path>"
     if kind in (MarkKind.FAILED, MarkKind.SUCCEEDED):
         yield _write(x + 6, _TOP - 4, text, colour)
+
+
+def _draw_parts(timeline: Timeline, place: _Place) -> Iterator[str]:
+    parts = list_parts(timeline)
+    if parts:
+        yield _write(16, _TOP - 13, "time", "#1c2430", weight="bold")
+        yield _write(_LEFT, _TOP - 30, describe_parts(timeline), "#1c2430")
+    for part in parts:
+        begin, end = place(part.begin), place(part.end)
+        yield (
+            f'<rect class="part" x="{begin}" y="{_TOP - 24}" width="{end - begin:g}" height="14" '
+            f'fill="{_COLOURS[part.tone]}"><title>{part.label}</title></rect>'
+        )
 
 
 def _draw_row(row: Bar | str, top: int, place: _Place) -> Iterator[str]:

@@ -1,6 +1,6 @@
 """The rows of the chart of a timeline: for the terminal and for pictures."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -10,10 +10,12 @@ from ..dialects.progress import ExecutorState
 from ..kubernetes.json_object import format_duration
 from ..states.states import FAILURE, INITIALIZING, RUNNING, STARTING, ApplicationState
 from .attempts import Attempt, StateSpan
-from .pod_spans import PodSpan
+from .pod_spans import PodSpan, count_unknown_executors
 from .timeline import Timeline
 
 MAX_EXECUTORS: Final = 20
+_SECOND: Final = timedelta(seconds=1)
+_MILLISECOND: Final = timedelta(milliseconds=1)
 
 
 class Tone(StrEnum):
@@ -63,8 +65,68 @@ class Group:
     bars: tuple[Bar, ...]
 
 
+@dataclass(frozen=True)
+class Part:
+    """A part of a run.
+
+    Attributes:
+        begin: When it begins.
+        end: When it ends.
+        tone: What the run did. A program that runs has the tone of an executor while executors run, and else that of a
+            driver. If not all executors are known, its tone is `running`.
+    """
+
+    begin: datetime
+    end: datetime
+    tone: Tone
+
+    @property
+    def label(self) -> str:
+        """The word for what the run did."""
+        return _PARTS.get(self.tone, self.tone.label)
+
+
+_PARTS: Final[Mapping[Tone, str]] = {Tone.DRIVER: "driver only", Tone.EXECUTOR: "with executors"}
+
+
+def list_parts(timeline: Timeline) -> list[Part]:
+    """Return the parts of a run in the order of the states."""
+    begin, parts = timeline.begin or timeline.end, list[Part]()
+    counts = () if count_unknown_executors(timeline.executors) else timeline.counts
+    for state in (state for attempt in timeline.attempts for state in attempt.states if state.begin):
+        tone = choose_tone(state.apache_state)
+        part = Part(max(state.begin or begin, begin), min(state.end or timeline.end, timeline.end), tone)
+        if part.begin < part.end:
+            parts += _divide(part, counts) if counts and tone is Tone.RUNNING else [part]
+    return parts
+
+
+def _divide(part: Part, counts: Sequence[tuple[datetime, int]]) -> Iterator[Part]:
+    begin, tone = part.begin, Tone.DRIVER
+    for time, number in counts:
+        following = Tone.EXECUTOR if number else Tone.DRIVER
+        if begin < time < part.end and following is not tone:
+            yield Part(begin, time, tone)
+            begin = time
+        if time < part.end:
+            tone = following
+    yield Part(begin, part.end, tone)
+
+
+def describe_parts(timeline: Timeline) -> str:
+    """Return what a run spent its time with, for example `starting 6s (20 %), running 23s (80 %)`."""
+    begin, parts = timeline.begin or timeline.end, list_parts(timeline)
+    words = []
+    for tone in Tone:
+        lasted = sum((part.end - part.begin for part in parts if part.tone is tone), timedelta())
+        if lasted >= (_SECOND if tone in _ENDS else _MILLISECOND):
+            share = int(100 * lasted / (timeline.end - begin) + 0.5)
+            words.append(f"{_PARTS.get(tone, tone.label)} {_format_lasted(lasted)} ({share or '<1'} %)")
+    return ", ".join(words)
+
+
 def build_groups(timeline: Timeline) -> list[Group]:
-    """Return the rows of a timeline. A state after the end has no row, nor has one or an executor without a time."""
+    """Return the rows of a timeline. States after the end and very short ones have no row, nor has what has no time."""
     groups = [Group(_describe_attempt(each), _build_states(each, timeline)) for each in timeline.attempts]
     groups[:0] = _build_missing(timeline)
     known = [span for span in timeline.executors if span.begin]
@@ -123,13 +185,14 @@ def _build_missing(timeline: Timeline) -> list[Group]:
 
 
 def _describe_attempt(attempt: Attempt) -> str:
-    """Return the title of an attempt, which says how long its resources were retained after its end."""
+    """Return the title of an attempt: how it ended, and how long its resources were retained after its end."""
+    title = f"attempt {attempt.number}{f': {attempt.stop.state}' if attempt.stop else ''}"
     for state in attempt.states:
         if state.apache_state == ApplicationState.TERMINATED_WITHOUT_RELEASE_RESOURCES and state.begin:
             lasted = state.end - state.begin if state.end else timedelta()  # a last state has no duration
             retained = f"were retained for {_format_lasted(lasted)}" if lasted else "are retained"
-            return f"attempt {attempt.number}; its resources {retained}"
-    return f"attempt {attempt.number}"
+            return f"{title}; its resources {retained}"
+    return title
 
 
 def _build_states(attempt: Attempt, timeline: Timeline) -> tuple[Bar, ...]:
@@ -140,10 +203,16 @@ def _build_states(attempt: Attempt, timeline: Timeline) -> tuple[Bar, ...]:
 
 
 def _build_state(state: StateSpan, timeline: Timeline) -> Bar | None:
-    if state.begin is None or (state.begin > timeline.end and not timeline.is_live):
+    if state.begin is None:
         return None
-    end = max(state.end or timeline.end, state.begin)
-    return Bar(state.state, state.begin, end, choose_tone(state.apache_state), _format_lasted(end - state.begin))
+    end, tone = max(min(state.end or timeline.end, timeline.end), state.begin), choose_tone(state.apache_state)
+    least = _SECOND
+    if tone not in _ENDS:
+        run = timeline.end - (timeline.begin or timeline.end)
+        least = min(_SECOND, run / 100) if state.end and tone is not Tone.RUNNING else timedelta()
+    if end - state.begin < least:
+        return None  # its row would look empty
+    return Bar(state.state, state.begin, end, tone, _format_lasted(end - state.begin))
 
 
 def _build_pod(span: PodSpan, tone: Tone, timeline: Timeline) -> Bar:
@@ -156,8 +225,8 @@ def _build_pod(span: PodSpan, tone: Tone, timeline: Timeline) -> Bar:
 
 def _format_lasted(duration: timedelta) -> str:
     """Return how long a state lasted, in milliseconds if it was below a second."""
-    short = duration < timedelta(seconds=1)
-    return f"{duration // timedelta(milliseconds=1)}ms" if short else format_duration(duration)
+    short = duration < _SECOND
+    return f"{duration // _MILLISECOND}ms" if short else format_duration(duration)
 
 
 def choose_tone(apache_state: str) -> Tone:
@@ -168,6 +237,7 @@ def choose_tone(apache_state: str) -> Tone:
     return Tone.RELEASED
 
 
+_ENDS: Final = (Tone.SUCCEEDED, Tone.FAILED, Tone.RELEASED)
 _TONES: Final = {
     Tone.WAITING: INITIALIZING | {ApplicationState.SUSPENDED},
     Tone.STARTING: STARTING,

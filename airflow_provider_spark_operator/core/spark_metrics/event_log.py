@@ -36,6 +36,7 @@ class EventLog:
         self._task_cores = 1
         self._executors: dict[str, tuple[int, int, int]] = {}  # cores, begin and end
         self._times: defaultdict[tuple[int, int], list[int]] = defaultdict(list)
+        self._descriptions: dict[int, str] = {}
         self._stages, self._tasks, self._work, self._spilled = Counts(), Counts(), Work(), 0
         self._skew: Skew | None = None
         self._peaks: dict[str, Peak] = {}
@@ -108,7 +109,9 @@ class EventLog:
         self._work = replace(self._work, memory_losses=losses)
 
     def _read_stage(self, event: Mapping[str, object]) -> None:
-        tasks = read_number(get_object(event.get("Stage Info")).get("Number of Tasks"))
+        stage, properties = get_object(event.get("Stage Info")), get_object(event.get("Properties"))
+        tasks = read_number(stage.get("Number of Tasks"))
+        self._descriptions[read_number(stage.get("Stage ID"))] = get_text(properties.get("spark.job.description"))
         self._stages = replace(self._stages, total=self._stages.total + 1)
         self._tasks = replace(self._tasks, total=self._tasks.total + tasks)
 
@@ -120,8 +123,9 @@ class EventLog:
         self._stages = Counts(done, max(known.total, done), known.failed + failed)
         number = read_number(stage.get("Stage ID"))
         times = sorted(self._times.pop((number, read_number(stage.get("Stage Attempt ID"))), []))
+        name = self._descriptions.pop(number, "") or get_text(stage.get("Stage Name"))
         if len(times) > 1 and not failed:
-            skew = Skew(number, get_text(stage.get("Stage Name")), times[-1], times[len(times) // 2])
+            skew = Skew(number, name, times[-1], times[len(times) // 2])
             self._skew = find_worst(self._skew, skew)
 
     def _read_task(self, event: Mapping[str, object]) -> None:

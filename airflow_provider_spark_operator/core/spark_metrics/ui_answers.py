@@ -119,7 +119,7 @@ class StageEntry:
     Attributes:
         stage: Its number.
         attempt: The number of its attempt.
-        name: Its name.
+        name: The description that the program gave it, or else Spark's name for it.
         tasks: The number of its tasks.
         span_millis: From the start of its first task to its end: no task lasted longer.
     """
@@ -142,7 +142,8 @@ def read_stages(answer: object) -> tuple[int, list[StageEntry]]:
             lasted = max(0, int((end - begin).total_seconds() * 1000))
             number, attempt = read_number(one.get("stageId")), read_number(one.get("attemptId"))
             tasks = read_number(one.get("numTasks"))
-            completed.append(StageEntry(number, attempt, get_text(one.get("name")), tasks, lasted))
+            name = get_text(one.get("description")) or get_text(one.get("name"))
+            completed.append(StageEntry(number, attempt, name, tasks, lasted))
     return spilled, completed
 
 

@@ -18,7 +18,7 @@ def test_bars_are_visible_on_light_and_dark_terminals(
     assert main(["wait", "pi"]) == ExitCode.SUCCESS
     capsys.readouterr()
     monkeypatch.setenv("FORCE_COLOR", "1")
-    monkeypatch.setenv("COLUMNS", "40")
+    monkeypatch.setenv("COLUMNS", "24")
     assert main(["timeline", "pi"]) == ExitCode.SUCCESS
     shown = capsys.readouterr().out
     assert "\x1b[" in shown

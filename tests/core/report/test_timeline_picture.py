@@ -15,7 +15,9 @@ from airflow_provider_spark_operator.core.report.timeline_rows import (
     MAX_EXECUTORS,
     build_groups,
     choose_ticks,
+    describe_parts,
     describe_timeline,
+    list_parts,
     list_tones,
     number_missing,
 )
@@ -47,7 +49,6 @@ def test_rows_are_the_states_of_attempts_and_the_executors() -> None:
         ("Submitted", "1s", "waiting"),
         ("DriverRequested", "6s", "starting"),
         ("RunningHealthy", "23s", "running"),
-        ("Failed", "1s", "failed"),
         ("driver", "23s", "failed"),
     ]
     assert list_tones([executors, attempt]) == ["waiting", "starting", "running", "failed", "executor"]
@@ -59,11 +60,11 @@ def test_rows_are_the_states_of_attempts_and_the_executors() -> None:
 @pytest.mark.parametrize(
     ("retained", "title"),
     [
-        ([("ResourceReleased", 30.2)], "attempt 1"),
-        ([("TerminatedWithoutReleaseResources", 30.2)], "attempt 1; its resources are retained"),
+        ([("ResourceReleased", 30.2)], "attempt 1: Failed"),
+        ([("TerminatedWithoutReleaseResources", 30.2)], "attempt 1: Failed; its resources are retained"),
         (
             [("TerminatedWithoutReleaseResources", 30.2), ("ResourceReleased", 330.2)],
-            "attempt 1; its resources were retained for 5m",
+            "attempt 1: Failed; its resources were retained for 5m",
         ),
     ],
 )
@@ -72,7 +73,7 @@ def test_retention_after_the_end_is_in_the_title_and_has_no_row(
 ) -> None:
     timeline = build_timeline(build_application(*FAILED[:-1], *retained), at(60))
     (attempt,) = build_groups(timeline)
-    assert (attempt.title, attempt.bars[-2].label) == (title, "Failed")
+    assert (attempt.title, attempt.bars[-2].label) == (title, "RunningHealthy")
     assert timeline.end == at(30)
     assert describe_timeline(timeline).endswith(", 30s")
 
@@ -85,10 +86,41 @@ def test_rows_name_attempts_that_the_status_no_longer_contains() -> None:
     assert number_missing(build(*FAILED)) == ""
 
 
-@pytest.mark.parametrize(("seconds", "lasted"), [(0.0, "0ms"), (0.25, "250ms"), (0.9999, "999ms"), (1.9, "1s")])
+@pytest.mark.parametrize(("seconds", "lasted"), [(0.0016, "1ms"), (0.25, "250ms"), (0.9999, "999ms"), (1.9, "1s")])
 def test_state_shorter_than_a_second_has_milliseconds(seconds: float, lasted: str) -> None:
     (attempt,) = build_groups(build(("Submitted", 0), ("Succeeded", seconds)))
     assert attempt.bars[0].lasted == lasted
+
+
+def test_short_states_have_no_rows_unless_the_program_runs_or_the_run_is_short() -> None:
+    moves = [("Submitted", 0), ("DriverRequested", 0.5), ("RunningHealthy", 0.9), ("Failed", 1.2)]
+    later = [("ScheduledToRestart", 2.0), ("DriverRequested", 2.5), ("RunningHealthy", 2.9)]
+    first, second = build_groups(build(*moves, *later, ("Succeeded", 59), attempt=1))
+    assert [bar.label for bar in first.bars] == ["RunningHealthy", "driver"]
+    assert [bar.label for bar in second.bars] == ["RunningHealthy", "driver"]
+    (attempt,) = build_groups(build(*moves))
+    assert [bar.label for bar in attempt.bars] == ["Submitted", "DriverRequested", "RunningHealthy", "driver"]
+    (attempt,) = build_groups(build(*moves[:2], ("RunningHealthy", 59.9)))
+    assert [bar.label for bar in attempt.bars] == ["DriverRequested", "RunningHealthy", "driver"], "the present state"
+
+
+def test_parts_of_a_run_are_divided_by_whether_executors_run() -> None:
+    spans = [
+        PodSpan("pi-0-exec-1", ExecutorState.ENDED, at(10), at(12)),
+        PodSpan("pi-0-exec-2", ExecutorState.ENDED, at(11), at(20)),
+        PodSpan("pi-0-exec-3", ExecutorState.ENDED, at(25), at(30)),
+    ]
+    timeline = build(*FAILED, executors=tuple(spans))
+    parts = [(part.label, (part.end - part.begin).seconds) for part in list_parts(timeline)]
+    divided = [("driver only", 3), ("with executors", 10), ("driver only", 5), ("with executors", 5)]
+    assert parts == [("waiting", 1), ("starting", 6), *divided]
+    words = "waiting 1s (3 %), starting 6s (20 %), driver only 8s (27 %), with executors 15s (50 %)"
+    assert describe_parts(timeline) == words
+    unknown = replace(timeline, executors=tuple(spans[1:]))
+    assert describe_parts(unknown) == "waiting 1s (3 %), starting 6s (20 %), running 23s (77 %)"
+    early = build(*FAILED, executors=(PodSpan("pi-0-exec-1", ExecutorState.ENDED, at(5), at(40)),))
+    assert [part.label for part in list_parts(early)] == ["waiting", "starting", "with executors"]
+    assert describe_parts(replace(timeline, attempts=())) == ""
 
 
 def test_state_without_a_time_has_no_row() -> None:
@@ -118,13 +150,14 @@ def test_picture_shows_states_executors_and_their_number() -> None:
     span = PodSpan("exec-1", ExecutorState.FAILED, at(8), at(20), "OOMKilled")
     picture = draw(build(*FAILED, executors=(span,)))
     texts = read_texts(picture)
-    assert {"attempt 1", "RunningHealthy", "exec-1", "12s OOMKilled", "executors, at most 1", "15s"} <= set(texts)
+    assert {"attempt 1: Failed", "RunningHealthy", "exec-1", "12s OOMKilled"} <= set(texts)
+    assert {"executors, at most 1", "15s"} <= set(texts)
     assert texts[-1].startswith("since 20")
     assert {"starting", "running", "failed"} <= set(texts)
     assert "succeeded" not in texts
     assert picture.find(f"{SVG}title") is not None
     bars = {one[0].text: float(one.get("width", "")) for one in picture.iter(f"{SVG}rect") if len(one)}
-    assert bars["RunningHealthy"] > bars["DriverRequested"] > bars["Submitted"] > bars["Failed"] > 0
+    assert bars["RunningHealthy"] > bars["DriverRequested"] > bars["Submitted"] > 0
 
 
 def test_picture_has_colours_for_dark_pages_and_names_the_end() -> None:

@@ -88,6 +88,13 @@ def test_figures_equal_those_by_hand() -> None:
     )
 
 
+def test_stage_with_a_description_has_it_instead_of_its_name() -> None:
+    submitted = json.loads(write_stage("StageSubmitted", 0, 3)) | {"Properties": {"spark.job.description": "joins"}}
+    metrics = read(json.dumps(submitted, separators=(",", ":")).encode(), *LOG[5:])
+    assert metrics is not None
+    assert metrics.skew == Skew(0, "joins", 900, 200)
+
+
 def test_log_without_the_end_of_the_application_has_no_figures() -> None:
     assert read(*LOG[:-1]) is None
 

@@ -119,6 +119,7 @@ def test_stages_show_spilled_bytes_and_completed_ones() -> None:
     active = STAGE | {"status": "ACTIVE", "completionTime": None}
 
     assert read_stages([STAGE, active]) == (22, [StageEntry(3, 1, "count", 4, 2500)])
+    assert read_stages([STAGE | {"description": "joins"}])[1] == [StageEntry(3, 1, "joins", 4, 2500)]
 
 
 @pytest.mark.parametrize("answer", GARBAGE)

@@ -15,7 +15,9 @@ for (const [name, { record, lanes }] of Object.entries(RUNS)) {
     const drawn = layout.layOut(record, PICTURE);
     const rows = drawn.groups.flatMap((group) => group.rows);
     assert.deepEqual(drawn.groups.map(({ title }) => title), lanes.groups);
-    assert.deepEqual(drawn.tones, lanes.tones);
+    const parts = drawn.parts.map(({ tone, x, width }) => [layout.PARTS[tone] ?? tone, x, Number(width.toPrecision(6))]);
+    assert.deepEqual(parts, lanes.parts);
+    assert.equal(drawn.shares.map(({ text: words }) => words).join(", "), lanes.time);
     assert.deepEqual(
       rows.map(({ label, x, width, ...row }) => ({ label, x, width: Number(width.toPrecision(6)), text: text(row) })),
       lanes.bars,

@@ -11,7 +11,7 @@ import pytest
 from airflow_provider_spark_operator.core.report.run_record import build_record
 from airflow_provider_spark_operator.core.report.timeline import Timeline
 from airflow_provider_spark_operator.core.report.timeline_picture import draw_timeline
-from airflow_provider_spark_operator.core.report.timeline_rows import build_groups, list_tones
+from airflow_provider_spark_operator.core.report.timeline_rows import build_groups, describe_parts
 from tests.plugins.spark_view.runs import build_runs
 
 FILE = Path(__file__).parent / "runs.json"
@@ -21,13 +21,12 @@ SVG = "{http://www.w3.org/2000/svg}"
 def read_lanes(timeline: Timeline) -> dict[str, Any]:
     """Return what the picture of a timeline shows, with its coordinates."""
     picture = ElementTree.fromstring(draw_timeline(timeline))
-    rects = [one for one in picture.iter(f"{SVG}rect") if len(one)]
+    rects = [one for one in picture.iter(f"{SVG}rect") if len(one) and one.get("class") is None]
     texts = [one for one in picture.iter(f"{SVG}text") if one.get("fill") == "#5b6472"]
     beside = {one.get("y"): one.text for one in texts if one.get("text-anchor") is None and one.get("y") != "51"}
     paths = list(picture.iter(f"{SVG}path"))
     return {
         "groups": [group.title for group in build_groups(timeline)],
-        "tones": list_tones(build_groups(timeline)),
         "bars": [
             {
                 "label": one[0].text,
@@ -37,6 +36,12 @@ def read_lanes(timeline: Timeline) -> dict[str, Any]:
             }
             for one in rects
         ],
+        "parts": [
+            [one[0].text, float(one.get("x", "")), float(one.get("width", ""))]
+            for one in picture.iter(f"{SVG}rect")
+            if one.get("class") == "part"
+        ],
+        "time": describe_parts(timeline),
         "ticks": [[float(one.get("x", "")), one.text] for one in texts if one.get("text-anchor") == "middle"],
         "marks": [
             [float(one.get("d", "M0 ")[1:].partition(" ")[0]), one[0].text]

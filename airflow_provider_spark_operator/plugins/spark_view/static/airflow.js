@@ -8,14 +8,9 @@ const SENTENCES = {
   404: "Airflow has no record for this address.",
 };
 const encode = encodeURIComponent;
-/** A failed request: a sentence for the user, and the status. The status is 0 if Airflow did not answer. */
-export class Problem extends Error {
-  constructor(status) {
-    super(SENTENCES[status] ?? `Airflow answered with the status ${status}. This page tries again.`);
-    this.status = status;
-  }
-}
-/** Return a handler of failed requests that ignores these statuses. */
+/** Return the error of a failed request: a sentence for the user. The status is 0 if Airflow did not answer. */
+export const buildProblem = (status) => Object.assign(new Error(SENTENCES[status] ??
+  `Airflow answered with the status ${status}. This page tries again.`), { status });
 export const ignore = (...statuses) => (error) => { if (!statuses.includes(error.status)) throw error; };
 /** Return the ids in a query string. A placeholder such as {MAP_INDEX}, which Airflow did not replace, is missing. */
 export function parseAddress(query) {
@@ -29,7 +24,6 @@ export function parseAddress(query) {
 /** Return the query string with which this page shows a task instance. */
 export const formatAddress = ({ dag, run, task, index }) =>
   `?dag_id=${encode(dag)}&run_id=${encode(run)}&task_id=${encode(task)}&map_index=${index}`;
-/** Return the path of the page of a task instance in Airflow. */
 export const formatTaskPage = ({ dag, run, task, index }) =>
   `dags/${encode(dag)}/runs/${encode(run)}/tasks/${encode(task)}${index < 0 ? "" : `/mapped/${index}`}`;
 const readIds = (one) =>
@@ -40,17 +34,13 @@ const formatTask = (one) => `${formatTasks(one)}/${encode(one.task)}`;
 async function read(path, parameters = {}) {
   const query = Object.entries(parameters).flatMap(([name, value]) => [value].flat().map((one) => [name, one]));
   const address = new URL(`../api/v2/${path}?${new URLSearchParams(query)}`, document.baseURI);
-  const get = (headers) => fetch(address, { headers, cache: "no-store", signal: AbortSignal.timeout(TIMEOUT) });
-  let answer;
-  try {
-    answer = await get({});
-    const token = localStorage.getItem("token"); // Airflow 3.0 and 3.1.0 do not read the cookie
-    if (answer.status === 401 && token) answer = await get({ Authorization: `Bearer ${token}` });
-    if (answer.ok) return await answer.json();
-  } catch {
-    throw new Problem(0);
-  }
-  throw new Problem(answer.status);
+  const fail = () => { throw buildProblem(0); };
+  const get = (headers) =>
+    fetch(address, { headers, cache: "no-store", signal: AbortSignal.timeout(TIMEOUT) }).catch(fail);
+  let [answer, token] = [await get({}), localStorage.getItem("token")];
+  if (answer.status === 401 && token) answer = await get({ Authorization: `Bearer ${token}` }); // 3.1.0 reads no cookie
+  if (!answer.ok) throw buildProblem(answer.status);
+  return answer.json().catch(fail);
 }
 /** Return what a task instance recorded. It may be no record: see `findProblem`. */
 export async function readRecord(one) {
@@ -69,10 +59,10 @@ export async function findActive(scope) {
   const active = new Set(found?.task_instances.map(readIds).map(formatAddress));
   return (one) => !known || active.has(formatAddress(one));
 }
-/** Return the links of a task instance to other web pages, by name. */
 export async function readLinks(one) {
   const { extra_links: links } = await read(`${formatTask(one)}/links`, { map_index: one.index });
-  return Object.entries(links ?? {}).filter(([name, url]) => isWebAddress(url) && name !== "Spark view");
+  // A recorded address can have another scheme.
+  return Object.entries(links ?? {}).filter(([name, url]) => /^https?:\/\//i.test(url) && name !== "Spark view");
 }
 /** Return task instances that recorded a run, with the time of the record, newest first, and how many there are. */
 export async function listRuns(one, offset, most) {
@@ -80,5 +70,3 @@ export async function listRuns(one, offset, most) {
   const { xcom_entries: entries, total_entries: total } = await read(`${formatTasks(one)}/~/xcomEntries`, parameters);
   return { total, runs: entries.map((entry) => ({ one: readIds(entry), time: entry.timestamp })) };
 }
-/** Return whether a text is the address of a web page. A recorded address can have another scheme. */
-export const isWebAddress = (text) => URL.canParse(text) && /^https?:$/.test(new URL(text).protocol);

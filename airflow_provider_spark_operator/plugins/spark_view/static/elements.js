@@ -30,8 +30,7 @@ export function show(children, element = document.getElementById("page")) {
   for (const id of open) document.getElementById(id)?.setAttribute("open", "");
   if (focused) document.getElementById(focused)?.focus({ preventScroll: true });
 }
-/** Return a sentence that screen readers read out. */
-export const say = (text) => make("p", { class: "note", role: "status" }, text);
+export const say = (text) => make("p", { class: "note", role: "status" }, text); // screen readers read it out
 /** Return a link that opens in the page around this one; with the target "_blank", in another tab. */
 export function link(text, address, { target = "_self", ...attributes } = {}) {
   const click = (event) => { // the sandbox of Airflow's frame does not permit this page to open pages
@@ -42,15 +41,13 @@ export function link(text, address, { target = "_self", ...attributes } = {}) {
   };
   return make("a", { href: address, target, rel: "noopener noreferrer", click, ...attributes }, text);
 }
-/** Return the address of a page of Airflow, which can be served below a path. */
-export const inAirflow = (path) => new URL(`../${path}`, document.baseURI).href;
-/** Return the time zone that the user chose in Airflow. */
+export const inAirflow = (path) => new URL(`../${path}`, document.baseURI).href; // it can be below a path
 export function findZone() {
   const stored = localStorage.getItem("timezone")?.replaceAll('"', "") || "UTC";
   const find = (timeZone) => new Intl.DateTimeFormat("sv", { timeZone }).resolvedOptions().timeZone;
   try { return find(stored === "local" ? undefined : stored); } catch { return "UTC"; }
 }
-/** Return an amount with at least three significant digits. */
+export const note = (...texts) => make("span", { class: "note" }, texts);
 export const formatAmount = (value) => (value >= 1 || value === 0 ? value.toFixed(2) : value.toPrecision(3));
 /** Return a text of a record as a sentence: with a capital letter and a full stop. */
 export function formatSentence(text) {
@@ -64,8 +61,8 @@ export const formatTime = (milliseconds) =>
 export function followTheme() {
   const outer = window.parent.document.documentElement;
   const apply = () => {
-    const theme = ["dark", "light"].find((one) => outer.classList.contains(one)) ?? localStorage.getItem("theme");
-    document.documentElement.style.colorScheme = /^(dark|light)$/.test(theme) ? theme : "light dark";
+    const [theme] = `${outer.className} ${localStorage.getItem("theme")}`.match(/\b(dark|light)\b/) ?? ["light dark"];
+    document.documentElement.style.colorScheme = theme;
   };
   apply();
   if (window.parent !== window) new MutationObserver(apply).observe(outer, { attributeFilter: ["class"] });

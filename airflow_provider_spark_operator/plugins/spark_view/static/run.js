@@ -1,15 +1,14 @@
 // The page of one task instance.
-import { ACTIVE, formatTaskPage, ignore, Problem, readLinks, readRecord, readState } from "./airflow.js";
-import { draw, findZone, formatAmount, formatSentence, formatTime, inAirflow, link, make, say, show,
+import { ACTIVE, formatTaskPage, ignore, readLinks, readRecord, readState } from "./airflow.js";
+import { draw, findZone, formatAmount, formatSentence, formatTime, inAirflow, link, make, note, say, show,
 } from "./elements.js";
-import { endRecord, findCost, findProblem, formatDuration, formatShort, layOut, list, markLimit, measureWaiting,
-  nameOutcome, readTime, sumHours } from "./layout.js";
+import { endRecord, findCost, findProblem, formatDuration, join, layOut, list, markLimit, nameOutcome, readTime,
+  sumHours } from "./layout.js";
 
 const [LIVE, LATER, ENDED] = [5_000, 15_000, ["success", "failed", "skipped", "upstream_failed", "removed"]];
 const NOTHING = "This task recorded no run. Either it is not a task for a Spark application, it ended before it " +
   "submitted one, do_xcom_push=False is set, or it ran with an older version of the provider.";
-const NOT_MEASURED = "Not measured. Tasks with spark_metrics=True measure runs of ten seconds or more.";
-const WAITED = { queue: "admission to the queue", quota: "quota", node: "a node", image: "the image" };
+const NEEDS = { queue: "admission to the queue", quota: "quota", node: "a node", image: "the image" };
 
 /** Show a task instance, and refresh the page until the run ends. A failed request leaves the content. */
 export async function showRun(one) {
@@ -19,7 +18,7 @@ export async function showRun(one) {
     try {
       ({ text, pause, content = [] } = await look(one));
     } catch (error) {
-      text = error instanceof Problem ? error.message : `This page could not show the record: ${error.message}`;
+      text = `${error.status === undefined ? "This page could not show the record: " : ""}${error.message}`;
       if ([401, 403].includes(error.status)) pause = undefined;
     }
     show([say(text), ...content]);
@@ -53,21 +52,22 @@ function build(record, links, one) {
   const { live, end, spark } = record;
   const name = (title, time, is) => (is && readTime(time) ? `${title} as of ${formatTime(readTime(time))}` : title);
   return [
-    ...buildHead(record, layout), buildVerdict(record), buildLinks(links, one),
-    section(name("Totals", end, live), buildTotals(record)),
+    ...buildHead(record, layout), buildVerdict(record),
     section("Advice", listTexts(record.advice, ({ text }) => formatSentence(text))),
+    section("Time", buildTime(layout)), buildLinks(links, one),
+    section(name("Totals", end, live), buildTotals(record)),
     buildLanes(layout), section("Events", buildMarks(layout)), section("Waits", buildWaits(record, layout)),
     section(name("What Spark did", spark?.time, spark?.source === "ui"),
-      listTexts(spark?.facts, (one) => `${one.name}: ${one.text}`) || make("p", {}, NOT_MEASURED)),
+      listTexts(spark?.facts, (one) => `${one.name}: ${one.text}`)),
     section("Reported by the job", listTexts(listReport(record.report ?? {}))),
     section("Earlier tries", listTexts(record.earlierTries, buildTry)),
     section("Not recorded", listTexts(record.missing, ({ what, why }) => `${what}: ${why}`)),
   ];
 }
 const buildTry = ({ tryNumber, begin, end, verdict = {}, requests, missing = [], ...totals }) => [
-  `Try ${tryNumber}: ${verdict.sentence ?? verdict.outcome ?? "unknown"} `, make("span", { class: "note" },
-    [[begin, end].map(readTime).filter(Boolean).map(formatTime).join(" to "), formatMemory(requests),
-      formatUsage({ totals, missing: [missing].flat().map((what) => ({ what })) })].filter(Boolean).join(", "))];
+  `Try ${tryNumber}: ${verdict.sentence ?? verdict.outcome ?? "unknown"} `,
+  note(join(", ", [begin, end].map(readTime).filter(Boolean).map(formatTime).join(" to "), formatMemory(requests),
+    formatUsage({ totals, missing: [missing].flat().map((what) => ({ what })) })))];
 const section = (title, content) => content && make("section", {}, make("h2", {}, title), content);
 const listTexts = (value, format = ({ text }) => `${text}`) =>
   list(value).length > 0 && make("ul", {}, list(value).map((one) => make("li", {}, format(one))));
@@ -78,22 +78,23 @@ const listReport = ({ checks, metadata, progress, queries }) => [
   ...Object.entries({ ...metadata, ...(progress >= 0 && { progress }) }).map(([name, value]) => `${name}: ${value}`),
 ].map((text) => ({ text }));
 function buildHead(record, { begin, end }) {
-  const { application: { name, namespace, task }, verdict: { failureKind }, live } = record;
-  const [outcome, waited, usage] = [nameOutcome(record), measureWaiting(record, end), formatUsage(record)];
-  const facts = [namespace && `namespace ${namespace}`, task?.tryNumber && `try ${task.tryNumber}`,
-    `${formatTime(begin)} to ${live ? "now" : formatTime(end)} (${findZone()})`, formatDuration(end - begin),
-    waited > 0 && `${formatShort(waited)} of it before the program ran${formatShare(waited / (end - begin))}`,
-    usage && usage + (live ? " so far" : record.allTries ? ` for ${task?.tryNumber ?? "all"} tries` : "")];
+  const { application: { name, namespace, task }, verdict: { failureKind }, live, allTries } = record;
+  const [outcome, usage, number] = [nameOutcome(record), formatUsage(record), task?.tryNumber];
+  const badge = make("strong", { class: `badge ${live ? "live" : outcome.toLowerCase()}` }, outcome);
   return [make("h1", {}, name ?? "application"),
-    make("p", { role: "status" }, make("strong", { class: `badge ${live ? "live" : outcome.toLowerCase()}` }, outcome),
-      failureKind && ` ${failureKind} failure`),
-    make("p", { class: "note" }, facts.filter(Boolean).join(", "))];
+    make("p", { role: "status", class: "head" }, badge, failureKind && ` ${failureKind} failure`),
+    make("p", { class: "head" }, make("strong", {}, formatDuration(end - begin), usage && `, ${usage}`),
+      usage && (live ? " so far" : allTries && ` for ${number ?? "all"} tries`)),
+    make("p", { class: "note" }, join(", ", namespace && `namespace ${namespace}`, number && `try ${number}`,
+      `${formatTime(begin)} to ${live ? "now" : formatTime(end)} (${findZone()})`))];
 }
-function buildVerdict({ live, verdict, waiting, losses, spark, earlierTries }) {
+function buildVerdict({ live, verdict, waiting, losses, spark, requests, earlierTries }) {
   const progress = list(spark?.facts).find(({ name }) => name === "progress");
-  const { tryNumber, verdict: { outcome, failureKind = "unknown" } = {} } = list(earlierTries).at(-1) ?? {};
+  const { tryNumber, verdict: last = {}, requests: before } = list(earlierTries).at(-1) ?? {};
+  const [memory, growth] = [before, requests].map(formatMemory);
   const texts = [live ? waiting || (progress && `progress: ${progress.text}`) : verdict.sentence, losses,
-    outcome === "Failed" && `Try ${tryNumber} failed: ${failureKind} failure (see Earlier tries)`,
+    last.outcome === "Failed" && `Try ${tryNumber}: ${last.sentence ?? "failed"}`,
+    memory && growth && memory !== growth && `Memory since try ${tryNumber}: ${growth}, instead of ${memory}`,
   ].filter(Boolean).map((text) => make("p", {}, formatSentence(text)));
   const cause = verdict.cause &&
     make("pre", { tabindex: 0, role: "region", "aria-label": "Cause in the log of the driver" }, verdict.cause);
@@ -102,28 +103,31 @@ function buildVerdict({ live, verdict, waiting, losses, spark, earlierTries }) {
 const buildLinks = (links, one) => make("nav", { "aria-label": "Pages of this run" },
   links.map(([name, url], index) => link(name, url, { target: "_blank", id: `link-${index}` })),
   link("Task and its log", inAirflow(formatTaskPage(one)), { id: "link-task" }));
+const explain = (sign, text) => make("span", {}, draw("svg", {}, sign), text);
+const buildTime = ({ parts, shares }) => parts.length > 0 && make("div", {},
+  drawLane(parts.map(drawBar)), make("p", { class: "legend" },
+    shares.map(({ tone, text }) => explain(drawBar({ tone, x: 0, width: 100 }), text))));
 function buildLanes(layout) {
   const buildList = (rows, id) => make("ol", {}, rows.map((row, index) => buildLane(row, layout, `${id}-${index}`)));
   const lanes = layout.groups.map(({ title, rows, more = [] }, group) => make("section", { class: "lanes" },
     make("h3", {}, title), buildList(rows, `lane-${group}`), more.length > 0 && make("details", { id: "more" },
       make("summary", {}, `${more.length} more executors`), buildList(more, "more"))));
-  const explain = (sign, text) => make("span", {}, draw("svg", {}, sign), text);
-  const legend = [
-    layout.tones.map((tone) => explain(draw("rect", { class: tone, width: "100%", height: "100%" }), tone)),
-    [...new Set(layout.marks.map(({ tone }) => tone))].map((tone) => explain(drawLine(50, `mark ${tone}`), tone)),
-    layout.groups.some(({ rows }) => rows.some(({ tag }) => tag)) && explain(drawSign(50), "lost")];
-  return section("Timeline", make("div", {}, make("p", { class: "legend", "aria-hidden": "true" }, legend), lanes,
-    buildCurve(layout), buildAxis(layout)));
+  const signs = [...new Set(layout.marks.map(({ tone }) => tone))].map((tone) =>
+    explain(drawLine(50, `mark ${tone}`), tone));
+  return section("Timeline", make("div", {}, make("p", { class: "legend", "aria-hidden": "true" }, signs),
+    layout.groups.at(-1)?.rows.length > 9 && buildAxis(layout), lanes, buildCurve(layout), buildAxis(layout)));
 }
+const drawLane = (...parts) => draw("svg", { class: "lane", "aria-hidden": "true" }, parts);
+const drawBar = ({ tone, x, width }) =>
+  draw("rect", { class: tone, x: `${x}%`, width: `${width}%`, y: "15%", height: "70%" });
 const drawLine = (x, name) => draw("line", { x1: `${x}%`, x2: `${x}%`, y1: 0, y2: "100%", class: name });
 const drawSign = (x) => draw("svg", { x: `${x}%`, y: "50%", class: "sign" }, draw("path", { d: "M-6 0L0-6 6 0 0 6Z" }));
 function buildLane({ label, begin, end, x, width, tone, lasted, detail, tag, message }, { ticks, marks }, id) {
   const lines = [ticks.map((one) => drawLine(one.x, "grid")), marks.map((one) => drawLine(one.x, `mark ${one.tone}`))];
-  const bar = draw("rect", { class: tone, x: `${x}%`, width: `${width}%`, y: "15%", height: "70%" });
   return make("li", {},
     make("details", { id, class: "label" },
       make("summary", { title: label }, label.length > 28 ? `…${label.slice(-27)}` : label)),
-    draw("svg", { class: "lane", "aria-hidden": "true" }, lines, bar, tag && drawSign(Math.min(x + width, 99))),
+    drawLane(lines, drawBar({ tone, x, width }), tag && drawSign(Math.min(x + width, 99))),
     make("span", { class: "text" }, tag && make("strong", { class: "tag" }, tag), ` ${lasted} ${detail}`),
     make("div", { class: "open" }, `${formatTime(begin)} to ${formatTime(end)}`, message && `, ${message}`));
 }
@@ -134,19 +138,17 @@ const buildCurve = ({ curve }) => curve && buildRow("executors over time",
   draw("svg", { class: "lane tall", viewBox: "0 0 100 30", preserveAspectRatio: "none", "aria-hidden": "true" },
     draw("path", { class: "curve",
       d: `M${curve.steps[0][0]} 30${curve.steps.map(drawStep).join("")}H${curve.last}V30Z` })), `0 to ${curve.most}`);
-const buildAxis = ({ ticks }) => buildRow("", draw("svg", { class: "lane", "aria-hidden": "true" },
-  ticks.map(({ x, text }) => draw("text",
+const buildAxis = ({ ticks }) => buildRow("", drawLane(ticks.map(({ x, text }) => draw("text",
     { x: `${x}%`, y: 14, "text-anchor": x < 5 ? "start" : x > 95 ? "end" : "middle" }, text))));
-const buildMarks = ({ marks }) => listTexts(marks, ({ time, kind, text, tone }) => [
+const buildMarks = ({ marks, begin }) => listTexts(marks, ({ time, kind, text, tone, message }) => [
+  `+${formatDuration(time - begin)} `,
   make("strong", { class: `word ${tone}` }, kind.replace(/(?<=[a-z])[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)),
-  ` ${kind.endsWith(text) ? "" : text} `, make("span", { class: "note" }, formatTime(time))]);
+  ` ${join(": ", !kind.endsWith(text) && text, message)} `, note(formatTime(time))]);
 const buildWaits = ({ waits, live }, { end: now }) => listTexts(waits, ({ kind, role, begin, end, pods, text }) => {
   const [from, to, still] = [readTime(begin), readTime(end) ?? (live ? now : undefined), live && !end ? " so far" : ""];
   const lasted = to === undefined ? "for an unknown time" : `for ${formatDuration(to - from)}${still}`;
-  return [`${pods > 1 ? `${pods} ${role}s` : `The ${role}`} waited ${lasted} for ${WAITED[kind] ?? kind}. `,
-    make("span", { class: "note" }, text)];
+  return [`${pods > 1 ? `${pods} ${role}s` : `The ${role}`} waited ${lasted} for ${NEEDS[kind] ?? kind}. `, note(text)];
 });
-const formatShare = (share, when = "") => (share > 0 ? `, ${Number((share * 100).toFixed(1))} %${when}` : "");
 const formatMemory = (requests) => Object.entries(requests ?? {}).map(([role, { memoryGiB }]) =>
   `${role} ${formatAmount(memoryGiB)} GiB`).join(", ");
 const formatAmounts = (record, part, ...amounts) => amounts.filter(([amount]) => amount >= 0).map(([amount, unit]) =>
@@ -162,7 +164,7 @@ function buildTotals(record) {
     ["Executors", Object.entries(executors ?? {}).map(([state, number]) => `${number} ${state}`).join(", ")],
     ...Object.entries(requested ?? {}).map(([role, { coreHours, gibHours, waitingShare }]) => [`Requested by ${role}s`,
       format(role, [coreHours, "core-hours"], [gibHours, "GiB-hours"]) +
-        formatShare(waitingShare, " before the containers started")]),
+        (waitingShare > 0 ? `, ${Number((waitingShare * 100).toFixed(1))} % before the containers started` : "")]),
     ["Memory of each", formatMemory(record.requests)],
     ["Cost", cost && [[[cost.amount, cost.currency]], [[cost.driver, "for drivers"], [cost.executor, "for executors"],
       [cost.spot, "of it on spot nodes"]]].map((one) => format("cost", ...one)).filter(Boolean).join(": ")],

@@ -29,22 +29,22 @@ export async function showRuns(scope) {
   const [rows, known] = [[], new Map()];
   let [offset, total, loading, sorted, up, words, pending] = [0, Infinity, undefined, undefined, false, "", 0];
   const sort = (title) => { [up, sorted] = [sorted === title ? !up : false, title]; render(); };
-  const heads = columns.map(([title, , format, meaning]) => make("th", { scope: "col", class: format && "number" },
-    make("button", { type: "button", id: `by-${title}`, title: meaning, click: () => sort(title) }, title)));
+  const buildHead = ([title, , format, meaning]) => make("th", { scope: "col", class: format && "number",
+    "aria-sort": sorted !== title ? "none" : up ? "ascending" : "descending" },
+  make("button", { type: "button", id: `by-${title}`, title: meaning, click: () => sort(title) }, title));
   const filter = () => { words = field.value.toLowerCase(); render(); };
   const field = make("input", { type: "search", id: "filter", autocomplete: "off", input: filter });
-  const [body, foot, end] = [make("tbody"), make("tfoot"), make("div", { class: "end" })];
+  const [head, body, foot, end] = [make("tr"), make("tbody"), make("tfoot"), make("div", { class: "end" })];
   const status = say("Reading the runs…");
-  const table = make("table", {}, make("thead", {}, make("tr", {}, heads)), body, foot);
+  const table = make("table", {}, make("thead", {}, head), body, foot);
   const loadAll = async () => { while (await more() >= 0 && offset < total); };
   const all = make("button", { type: "button", id: "all", click: loadAll }, "Load all");
   function render() {
     if (total === Infinity) return;
-    const column = columns.find(([title]) => title === sorted);
+    const by = columns.findIndex(([title]) => title === sorted);
     const found = rows.filter((row) => row.words?.includes(words));
-    if (column) found.sort((a, b) => compare(column[1](a), column[1](b)) * (up ? 1 : -1));
-    heads.forEach((head, index) => head.setAttribute("aria-sort",
-      columns[index][0] !== sorted ? "none" : up ? "ascending" : "descending"));
+    if (by >= 0) found.sort((a, b) => compare(a.values[by], b.values[by]) * (up ? 1 : -1));
+    show(columns.map(buildHead), head);
     show(found.map((row) => row.element), body);
     show([found.length > 1 && make("tr", {},
       make("th", { scope: "row", colspan: columns.length - 2 }, `Sum of ${found.length} runs, with all tries`),
@@ -69,8 +69,8 @@ export async function showRuns(scope) {
   }
   function draw(row) {
     try {
-      row.cells = columns.map(([, read, format = String]) =>
-        (Number.isNaN(read(row) ?? NaN) ? "" : format(read(row), row)));
+      row.values = columns.map(([, read]) => read(row));
+      row.cells = row.values.map((one, at) => (Number.isNaN(one ?? NaN) ? "" : (columns[at][2] ?? String)(one, row)));
     } catch { // a malformed record
       return draw(Object.assign(row, { record: undefined, text: "no record" }));
     }
@@ -122,16 +122,12 @@ export async function showRuns(scope) {
 // The sum of the known amounts of runs; of costs, for each currency.
 function formatSum(rows, read, title) {
   const [known, sums] = [rows.filter((row) => read(row) >= 0), new Map()];
-  for (const row of known) {
-    const unit = title === "Cost" ? ` ${findCost(row.record).currency}` : "";
-    sums.set(unit, (sums.get(unit) ?? 0) + read(row));
-  }
+  const find = ({ record }) => (title === "Cost" ? ` ${findCost(record).currency}` : "");
+  for (const row of known) sums.set(find(row), (sums.get(find(row)) ?? 0) + read(row));
   const mark = known.length < rows.length || known.some(({ record }) => markLimit(record, "tries")) ? "≥ " : "";
   return [...sums].map(([unit, sum]) => mark + formatAmount(sum) + unit).join(", ");
 }
 // Without Airflow's page around it, the user may not see the tab.
 const findPage = (one) => (window.parent === window ? formatAddress(one) :
   inAirflow(`${formatTaskPage(one)}/plugin/spark`));
-// A missing value is the smallest.
-const compare = (one, other) => (typeof one === "number" && typeof other === "number" ? one - other :
-  String(one ?? "").localeCompare(String(other ?? "")));
+const compare = (a, b) => (a >= 0 && b >= 0 ? a - b : String(a ?? "").localeCompare(String(b ?? "")));
