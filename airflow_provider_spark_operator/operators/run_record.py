@@ -13,8 +13,8 @@ from ..core.kubernetes.json_object import JsonObject
 from ..core.kubernetes.pods import get_object, get_text, list_objects
 from ..core.report.figures import sum_tries
 from ..core.report.record_values import cut_text
-from ..core.report.recording import MAX_TRIES, add_tries, close_record, shrink, summarize_try
-from ..core.report.run_record import MAX_TEXT
+from ..core.report.recording import add_tries, close_record, shrink, summarize_try
+from ..core.report.run_record import MAX_TEXT, MAX_TRIES
 from ..core.spark_metrics.advice import HISTORY_KEY, advise, choose_runs, measure_run
 from ..core.spark_metrics.metrics import Peak, build_metrics, describe_metrics, read_peaks
 from ..hooks.event_log import EventLogUnavailable, read_event_log

@@ -9,6 +9,7 @@ from ..dialects.dialect import dialect_of
 from ..dialects.progress import Progress
 from ..kubernetes import pods
 from ..kubernetes.json_object import read_last_time, read_time
+from ..kubernetes.names import LABEL_APPLICATION_SELECTOR
 from ..spark.spark_conf import EXECUTOR_PREFIX_KEY
 
 # Events of earlier attempts have expired.
@@ -60,6 +61,24 @@ def find_pod_names(
     drawn = {name.rpartition(EXECUTOR_INFIX)[0] for name in present if EXECUTOR_INFIX in name}
     prefixes = {name for name in (*identifiers, seen.application_id, fixed, *drawn) if name}
     return PodNames(frozenset(known), tuple(f"{name}{EXECUTOR_INFIX}" for name in prefixes))
+
+
+def find_executor_prefix(
+    resource: Mapping[str, object], application_id: str, all_pods: Iterable[Mapping[str, object]]
+) -> str:
+    """Return how the names of the executors of an attempt begin, before `EXECUTOR_INFIX`.
+
+    Args:
+        resource: The application.
+        application_id: Spark's id of the attempt.
+        all_pods: Pods of the application. By default, only the names of executors contain the beginning.
+    """
+    for metadata in (pods.get_object(pod.get("metadata")) for pod in all_pods):
+        name, labels = pods.get_text(metadata.get("name")), pods.get_object(metadata.get("labels"))
+        if EXECUTOR_INFIX in name and labels.get(LABEL_APPLICATION_SELECTOR) == application_id:
+            return name.rpartition(EXECUTOR_INFIX)[0]
+    fixed = dialect_of(resource.get("apiVersion")).read_properties(resource).get(EXECUTOR_PREFIX_KEY)
+    return pods.get_text(fixed) or application_id
 
 
 def select_events(

@@ -9,6 +9,7 @@ from ..dialects.progress import ExecutorState, Phase, Progress
 from ..kubernetes import pods
 from ..kubernetes.json_object import KubernetesObject, read_time
 from ..kubernetes.names import LABEL_APPLICATION_SELECTOR, LABEL_EXECUTOR_ID, LABEL_ROLE, ROLE_EXECUTOR
+from ..spark.spark_conf import uses_dynamic_allocation
 from .events import is_as_young
 
 
@@ -62,6 +63,13 @@ def count_executors(
     if states or seen.phase is not Phase.RUNNING:
         return ExecutorNumbers(sum(state is ExecutorState.RUNNING for state in states.values()), wanted)
     return ExecutorNumbers(None, wanted)
+
+
+def is_dynamic(resource: KubernetesObject) -> bool:
+    """Return whether Spark chooses the number of executors, so that it removes some before the driver ends."""
+    allocation = pods.get_object(pods.get_object(resource.get("spec")).get("dynamicAllocation"))
+    properties = dialect_of(resource.get("apiVersion")).read_properties(resource)
+    return allocation.get("enabled") is True or uses_dynamic_allocation(properties)
 
 
 def get_executor_number(executor: KubernetesObject) -> str:

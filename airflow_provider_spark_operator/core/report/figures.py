@@ -79,7 +79,7 @@ def sum_tries(record: Mapping[str, object]) -> JsonObject:
     if len(rows) < 2 and not lacks_tries:
         return {}
     sums = sum_up(rows)
-    is_incomplete = lacks_tries or {*sums["incomplete"]} & {*_CORE_HOURS, *_GIB_HOURS, "cost"}
+    is_incomplete = {*sums["incomplete"]} & {*_CORE_HOURS, *_GIB_HOURS, "cost"}
     cost = None if sums["cost"] is None else {"amount": sums["cost"], "currency": sums["currency"]}
     amounts = {"coreHours": _add(sums, _CORE_HOURS), "gibHours": _add(sums, _GIB_HOURS), "cost": cost}
     return drop_unknown({**amounts, "incomplete": True if is_incomplete else None})

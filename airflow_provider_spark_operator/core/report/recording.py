@@ -10,6 +10,7 @@ from ..kubernetes.json_object import JsonObject, KubernetesObject
 from ..states import reasons
 from ..verdict.verdict import FailureKind, Outcome
 from .record_values import cut_text, drop_unknown, fit, measure
+from .report_rows import AMOUNT_GAPS
 from .run_record import LARGEST, LONGEST_TRIES, MAX_TEXT
 
 WRITE_SECONDS: Final = 10.0
@@ -24,12 +25,7 @@ WRITES_PER_SECOND: Final = 20
 _LONGEST_PAUSE: Final = 300.0
 """The longest pause after records that could not be stored, in seconds."""
 
-MAX_TRIES: Final = 10
-"""How many earlier tries of a task are kept."""
-
 _LONGEST_SENTENCE: Final = 200  # of an earlier try, in bytes
-# The gaps of a record without which its amounts are too small, see `report_rows`.
-_AMOUNT_GAPS: Final = ("end", "attempts", "pods", "executors", "totals.")
 
 
 @dataclass
@@ -95,7 +91,10 @@ def close_record(record: KubernetesObject, sentence: str, *, is_over_budget: boo
     if is_over_budget:
         facts = {"failureKind": str(FailureKind.BUDGET), "reason": reasons.BUDGET_EXCEEDED, "retryWorthy": False}
         verdict |= {"outcome": str(Outcome.FAILED), **facts}
-    return {key: value for key, value in record.items() if key != "waiting"} | {"live": False, "verdict": verdict}
+    gap = {"what": "end", "why": f"no task saw it; the totals are as of {pods.get_text(record.get('end'))}"}
+    missing = [gap, *pods.list_objects(record.get("missing"))]
+    closed = {key: value for key, value in record.items() if key != "waiting"}
+    return closed | {"live": False, "verdict": verdict, "missing": missing}
 
 
 def summarize_try(record: KubernetesObject, try_number: int) -> JsonObject:
@@ -118,7 +117,7 @@ def summarize_try(record: KubernetesObject, try_number: int) -> JsonObject:
             "requests": _read_memory(pods.get_object(record.get("requests"))),
             "requested": totals.get("requested"),
             "cost": totals.get("cost"),
-            "missing": sorted({gap for gap in gaps if gap.startswith(_AMOUNT_GAPS)}),
+            "missing": sorted({gap for gap in gaps if gap in AMOUNT_GAPS}),
         }
     )
 

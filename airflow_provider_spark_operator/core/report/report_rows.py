@@ -8,8 +8,7 @@ from ..kubernetes import pods
 from ..kubernetes.json_object import JsonObject, read_time
 from ..kubernetes.names import ROLE_DRIVER, ROLE_EXECUTOR
 from .record_values import cut_text
-from .recording import MAX_TRIES
-from .run_record import VERSION
+from .run_record import MAX_TRIES, VERSION
 from .timeline_rows import Tone
 
 _PLACES: Final = {ROLE_DRIVER: 2, ROLE_EXECUTOR: 4}  # of the amounts of a role in `NUMBERS`
@@ -39,6 +38,9 @@ _AFFECTED: Final[Mapping[str, tuple[str, ...]]] = {
     f"totals.requested.{ROLE_EXECUTOR}": _POD_NUMBERS[2:],
     **{f"totals.cost.{role}": ("cost",) for role in _PLACES},
 }
+AMOUNT_GAPS: Final = frozenset(gap for gap, names in _AFFECTED.items() if {*names} & {*_POD_NUMBERS})
+"""The gaps of a record that make its core-hours, GiB-hours or cost too small."""
+_TRIES: Final = "earlierTries"  # a gap of the sums, not of the run itself
 GROUPS: Final = {"dag": ("dag",), "task": ("dag", "task"), "team": ("team",)}
 """The members of the rows that are summed together, by the name of the grouping."""
 SEVERAL: Final = "several"
@@ -169,7 +171,7 @@ def sum_up(rows: Iterable[JsonObject]) -> JsonObject:
     """
     numbers: dict[str, float] = {}
     counts = {"runs": 0, "failed": 0}
-    currencies, incomplete, unmeasured = set[str](), set[str](), False
+    currencies, incomplete, unmeasured = set[str](), set[str](), set[str]()
     gaps: dict[str, JsonObject] = {}
     for row in rows:
         counts["runs"] += row.get("runs", 1)
@@ -179,13 +181,12 @@ def sum_up(rows: Iterable[JsonObject]) -> JsonObject:
                 numbers[name] = numbers.get(name, 0) + row[name]
         currencies |= {row["currency"]} - {None}
         incomplete |= {*row["incomplete"]}
-        unmeasured |= row[_IDLE] is None and row.get("runs", 1) > 0
+        unmeasured |= {name for name in (_IDLE, "cost") if row[name] is None and row.get("runs", 1) > 0}
         for gap in row["missing"]:
             if gap["what"] in gaps or len(gaps) < _MAX_GAPS:
                 runs = gaps.get(gap["what"], {}).get("runs", 0) + gap.get("runs", 1)
                 gaps[gap["what"]] = {**gap, "runs": runs}
-    if unmeasured and _IDLE in numbers:
-        incomplete.add(_IDLE)
+    incomplete |= {*NUMBERS} if _TRIES in gaps else unmeasured & {*numbers}
     if len(currencies) > 1:
         numbers = {name: number for name, number in numbers.items() if not name.lower().endswith("cost")}
     return {

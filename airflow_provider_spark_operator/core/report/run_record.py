@@ -37,6 +37,8 @@ _STATES: Final = 3000
 _WAITS: Final = 3000
 _MARKS: Final = 2000
 _MISSING: Final = 1800
+MAX_TRIES: Final = 10
+"""How many earlier tries of a task are kept."""
 LONGEST_TRIES: Final = 4500
 """The bytes for the earlier tries of the task, which the task adds."""
 MAX_TEXT: Final = 300
@@ -284,10 +286,7 @@ def _list_missing(timeline: Timeline, totals: Totals, shown: int, unread: Mappin
         yield _miss("attempts", cut_text(f"the status no longer contains attempt {numbers}", MAX_TEXT))
     if shown < len(timeline.attempts):
         yield _miss("attempts", f"only the latest {shown} of {len(timeline.attempts)} attempts fit the record")
-    if timeline.has_lost_executors:
-        yield _miss("executors", "no pod or Event shows the executors, whose pods Spark deletes at the end")
-    elif number := count_unknown_executors(timeline.executors):
-        yield _miss("executors", f"no pod or Event shows {number} earlier executors, whose pods were deleted")
+    yield from _list_unknown_executors(timeline)
     for role in (ROLE_DRIVER, ROLE_EXECUTOR):
         if role not in timeline.requests:
             yield _miss(f"requests.{role}", "no pod shows them, and the specification contains an invalid size")
@@ -295,10 +294,23 @@ def _list_missing(timeline: Timeline, totals: Totals, shown: int, unread: Mappin
         if usage.uncounted:
             pods = f"{usage.uncounted} of {usage.pods + usage.uncounted} pods"
             yield _miss(f"totals.requested.{role}", f"the start, the end or the requests of {pods} are unknown")
+        if usage.inexact:
+            why = f"the ends of {usage.inexact} of {usage.pods} pods are not exact; the amounts are the least possible"
+            yield _miss(f"totals.requested.{role}", why)
         if usage.unpriced:
             unpriced = f"{usage.unpriced} of {usage.pods} pods"
             why = f"no price matches {unpriced}, or their nodeSelector or node is unknown"
             yield _miss(f"totals.cost.{role}", why)
+
+
+def _list_unknown_executors(timeline: Timeline) -> Iterator[JsonObject]:
+    if timeline.has_lost_executors:
+        yield _miss("executors", "no pod or Event shows the executors, whose pods Spark deletes at the end")
+    elif number := count_unknown_executors(timeline.executors):
+        yield _miss("executors", f"no pod or Event shows {number} earlier executors, whose pods were deleted")
+    logged = (span for span in timeline.executors if not span.uid and span.begin and span.end)
+    if late := sum(span.scheduled is None and span.begin == span.ready for span in logged):
+        yield _miss("executors", f"no Event shows the start of {late} executors; they count since their registration")
 
 
 def _miss(what: str, why: str) -> JsonObject:

@@ -19,7 +19,7 @@ from ..verdict.verdict import Outcome
 from .attempts import Attempt, list_attempts
 from .drivers import add_drivers
 from .events import find_pod_names, select_events
-from .executors import select_pods
+from .executors import is_dynamic, select_pods
 from .observed_pods import Absence
 from .pod_spans import PodSpan, count_over_time, list_executor_spans
 from .resources import Resources, estimate_requests
@@ -148,7 +148,8 @@ def build_timeline(
     started = _find_driver_start(select_pods(resource, drivers, ROLE_DRIVER, seen.application_id))
     history = _replace_end(dialect.read_history(resource, started), dialect.read_progress(resource), seen)
     attempts = add_drivers(list_attempts(history, seen), resource, seen, drivers)
-    executors = _close(list_executor_spans(resource, seen, known, events), attempts, absences or {})
+    spans = list_executor_spans(resource, seen, known, events, absences)
+    executors = _close(spans, attempts, absences, may_shrink=is_dynamic(resource))
     times = [state.begin for attempt in attempts for state in attempt.states if state.begin]
     begin = summary.created or min(times, default=None)
     is_live = summary.ended is None and summary.verdict.outcome is Outcome.WAITING
@@ -201,7 +202,11 @@ def _find_driver_start(drivers: Iterable[KubernetesObject]) -> datetime | None:
 
 
 def _close(
-    spans: Iterable[PodSpan], attempts: Sequence[Attempt], absences: Mapping[str, Absence]
+    spans: Iterable[PodSpan],
+    attempts: Sequence[Attempt],
+    absences: Mapping[str, Absence] | None,
+    *,
+    may_shrink: bool,
 ) -> tuple[PodSpan, ...]:
     """Return the executors, each of which ends at the latest with the driver of its attempt."""
     losses = [
@@ -213,12 +218,18 @@ def _close(
     ends = sorted(attempt.end for attempt in attempts if attempt.is_over and attempt.end)
     closed = []
     for span in spans:
-        absence = absences.get(span.uid)
+        absence = (absences or {}).get(span.uid)
         end = next((end for end in ends if span.begin and end >= span.begin), None)
-        if absence is not None and span.end is None and (end is None or end > absence.missed):
-            deleted = _estimate_deletion(absence, losses)
-            closed.append(replace(span, state=ExecutorState.UNKNOWN, end=max(deleted, span.begin or deleted)))
-        elif end is not None and span.end is None:
+        # If no list of pods contained an executor, it ended earlier than its driver.
+        is_listed = bool(span.uid) or not (may_shrink or absences is not None)
+        if (
+            span.end is None
+            and absence is not None
+            and (end is None or end > (absence.seen if may_shrink else absence.missed))
+        ):
+            missed = min(absence.missed, end or absence.missed)
+            closed.append(_estimate_end(span, replace(absence, missed=missed), losses))
+        elif span.end is None and end is not None and is_listed:
             state = span.state if span.state is ExecutorState.FAILED else ExecutorState.ENDED
             closed.append(replace(span, state=state, end=end))
         else:
@@ -226,10 +237,13 @@ def _close(
     return tuple(closed)
 
 
-def _estimate_deletion(absence: Absence, losses: Iterable[datetime]) -> datetime:
-    """Return when the application lost executors while the pod disappeared, or else the middle of this time."""
-    middle = absence.seen + (absence.missed - absence.seen) / 2
-    return next((loss for loss in losses if absence.seen <= loss <= absence.missed), middle)
+def _estimate_end(span: PodSpan, absence: Absence, losses: Iterable[datetime]) -> PodSpan:
+    """Return an executor that ends when the application lost executors, or else in the middle between two lists."""
+    half = (absence.missed - absence.seen) / 2
+    loss = next((loss for loss in losses if absence.seen <= loss <= absence.missed), None)
+    end, doubt = (loss, timedelta()) if loss else (absence.seen + half, half)
+    end = max(end, span.begin or end)
+    return replace(span, state=ExecutorState.UNKNOWN, end=end, doubt=doubt if span.begin else timedelta())
 
 
 def _list_marks(

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Final
@@ -17,6 +17,7 @@ from .timeline import Timeline
 
 _HOUR: Final = Decimal(3600)
 _GIB: Final = Decimal(2**30)
+_TOLERANCE: Final = Decimal("0.02")
 _WAITING: Final = INITIALIZING | STARTING | {ApplicationState.SUSPENDED}
 
 
@@ -33,6 +34,8 @@ class Usage:
         cost: The cost of the counted pods. 0 without prices.
         spot_cost: The part of the cost on spot nodes.
         unpriced: The number of counted pods that match no price, or of which too little is known to choose one.
+        inexact: The number of counted pods whose start or end is not exact, if the amounts can be wrong by more than
+            2 %. Then the amounts are their least possible values.
         waiting_share: The part of the core-hours before the containers started. It concerns the counted pods whose
             assignment to a node is known; None if there are none.
     """
@@ -45,6 +48,7 @@ class Usage:
     spot_cost: Decimal = Decimal()
     unpriced: int = 0
     waiting_share: Decimal | None = None
+    inexact: int = 0
 
 
 @dataclass(frozen=True)
@@ -113,6 +117,19 @@ def measure_pods(
         usual: The requests of pods whose own are unknown.
         prices: The prices. None if the cost is not computed.
     """
+    known = [*spans]
+    usage, doubtful = _add_up(known, now, usual, prices), sum(bool(span.doubt) for span in known)
+    if not doubtful:
+        return usage
+    shortened = (replace(span, end=span.end - span.doubt) if span.end else span for span in known)
+    least = _add_up(shortened, now, usual, prices)
+    is_exact = usage.core_hours - least.core_hours <= _TOLERANCE * usage.core_hours
+    return usage if is_exact else replace(least, inexact=doubtful)
+
+
+def _add_up(
+    spans: Iterable[PodSpan], now: datetime | None, usual: Resources | None, prices: PriceTable | None
+) -> Usage:
     cores, memory, cost, spot_cost, unstarted, assigned = (Decimal() for _ in range(6))
     counted, uncounted, unpriced = 0, 0, 0
     for span in spans:

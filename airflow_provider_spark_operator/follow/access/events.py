@@ -98,6 +98,16 @@ async def list_warnings(client: KubeClient, namespace: str | None, pod: str | No
     return await _list_of_pods(client, namespace, f"{POD_EVENTS},type=Warning", pod)
 
 
+async def list_pod_events(client: KubeClient, namespace: str, pod: str, most: int) -> list[JsonObject]:
+    """List up to `most` Events about a pod, which need not exist any more.
+
+    Raises:
+        KubeError: The API rejected the request or could not be reached.
+    """
+    selector = f"involvedObject.name={pod},{POD_EVENTS}"
+    return (await client.list(EVENTS, namespace, field_selector=selector, most=most)).items
+
+
 async def _list_of_pods(client: KubeClient, namespace: str | None, selector: str, pod: str | None) -> list[JsonObject]:
     if pod is not None:
         selector = f"involvedObject.name={pod},{selector}"

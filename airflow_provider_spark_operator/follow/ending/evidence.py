@@ -14,6 +14,7 @@ from ...core.kubernetes.pods import find_deletion_start, get_status
 from ...core.lifecycle.driver_end import get_driver_container
 from ...core.log.driver_log import LastLines, clean_sentence, redact
 from ...core.log.root_cause import RootCause, explain_cause
+from ...core.report.executor_log import ExecutorLog
 from ...core.report.job_report import JobReport, parse_line, parse_message
 from ...core.report.recorded_cause import find_recorded_cause
 from ...core.states.states import ApplicationState
@@ -53,6 +54,7 @@ class Evidence:
         driver_status: The status of the driver pod. None if the pod does not exist.
         driver_deleted: Whether the driver pod was deleted while the driver ran.
         report: What the job has reported. The termination message counts more than the log.
+        executors: The executors that the log shows.
     """
 
     reference: ApplicationReference
@@ -67,6 +69,7 @@ class Evidence:
     driver_status: Mapping[str, object] | None = None
     driver_deleted: bool = False
     report: JobReport = field(default_factory=JobReport)
+    executors: ExecutorLog = field(default_factory=ExecutorLog)
 
     def find_cause(self, verdict: Verdict) -> str:
         """Return the cause of a failure in the driver's log, with the line of the program; empty if there is none."""
@@ -107,7 +110,7 @@ async def gather_evidence(
         begin, deleted_driver = progress.history[0].time, progress.driver_name
         since = begin.replace(microsecond=0) if begin else None  # Events have whole seconds
     # The requests run at the same time, because a task waits for the result.
-    (cause, lines, unread, report), events, deleted = await asyncio.gather(
+    (cause, lines, unread, report, executors), events, deleted = await asyncio.gather(
         read_log_end(client, reference.namespace, pod if with_log else None),
         read_warnings(client, reference, *uids, since=since, deleted_driver=deleted_driver)
         if with_events
@@ -131,6 +134,7 @@ async def gather_evidence(
         driver_status=get_status(pod) if pod is not None else None,
         driver_deleted=deleted,
         report=report | parse_message(container.message if container else ""),
+        executors=executors,
     )
 
 
@@ -163,11 +167,12 @@ def _format_section(title: str, lines: Iterable[str]) -> str:
 
 async def read_log_end(
     client: KubeClient, namespace: str, pod: JsonObject | None
-) -> tuple[RootCause, tuple[str, ...], str | None, JobReport]:
-    """Read the cause in the driver's log, its last lines, why it could not be read, and what the job reported."""
-    last, cause, report = LastLines(), RootCause(), JobReport()
+) -> tuple[RootCause, tuple[str, ...], str | None, JobReport, ExecutorLog]:
+    """Read the driver's log: cause, last lines, why it could not be read, report of the job, and executors."""
+    last, cause, report, executors = LastLines(), RootCause(), JobReport(), ExecutorLog()
+    count, size = 0, 0
     if pod is None:
-        return cause, (), None, report
+        return cause, (), None, report, executors
     try:
         stream = client.logs(
             namespace,
@@ -175,15 +180,22 @@ async def read_log_end(
             container=get_driver_container(pod),
             tail_lines=_REQUESTED_LINES,
             limit_bytes=_REQUESTED_BYTES,
+            timestamps=True,
         )
         async with aclosing(stream) as lines:
-            async for line in lines:
+            async for stamped in lines:
+                word, _, rest = stamped.partition(" ")
+                time = read_time(word)
+                line = stamped if time is None else rest
                 last.add(line)
                 cause.add(line)
+                executors.add(line, time)
                 report |= parse_line(line) or JobReport()
+                count, size = count + 1, size + len(stamped)
     except KubeError as error:
-        return RootCause(), (), str(error), report
-    return cause, last.lines, None, report
+        return RootCause(), (), str(error), report, ExecutorLog()
+    executors.is_whole = count < _REQUESTED_LINES and size < _REQUESTED_BYTES // 4  # a character has up to 4 bytes
+    return cause, last.lines, None, report, executors
 
 
 async def _skip_events() -> tuple[str, ...]:

@@ -15,6 +15,7 @@ from ...core.log.driver_log import LastLines
 from ...core.log.line_levels import LineLevels
 from ...core.log.root_cause import RootCause
 from ...core.parameters.arguments import LONGEST_LOG
+from ...core.report.executor_log import ExecutorLog
 from ...core.report.job_report import JobReport, parse_line
 from ...kube.client import KubeClient
 from ...kube.errors import KubeError
@@ -81,6 +82,7 @@ class DriverLog:
 
     Attributes:
         report: What the job of the current attempt has reported, as far as the log was read.
+        executors: The executors of the current attempt that the log shows, as far as it was read.
         ended_pod: The driver pod, as it was when the rest of its log was read. None if it was not read then.
     """
 
@@ -98,7 +100,7 @@ class DriverLog:
         self._warn = warn_about(reference, sink)
         self._options = options
         self._recorder = recorder
-        self.report = JobReport()
+        self.report, self.executors = JobReport(), ExecutorLog()
         self.ended_pod: JsonObject | None = None
         self._reader = options.reader
         self._position = options.position
@@ -149,6 +151,7 @@ class DriverLog:
         await self.close()
         self._task, self._complete, self._from_start, self._lines = None, False, False, 0
         self._tail, self._cause, self._levels, self.report = LastLines(), RootCause(), LineLevels(), JobReport()
+        self.executors = ExecutorLog()
         self.ended_pod = None
 
     def start(self) -> None:
@@ -227,8 +230,9 @@ class DriverLog:
                     if not line.startswith(_REMARK):
                         self._tail.add(line)
                         self._cause.add(line)
+                        self.executors.add(line, position.since)
                     self._show_line(line)
-            self._complete = True
+            self._complete, self.executors.is_whole = True, self.is_whole
         except KubeError as error:
             self._show_remark(logging.WARNING, f"could not read the driver's log: {error}")
             self._complete = True  # a second request would fail as well

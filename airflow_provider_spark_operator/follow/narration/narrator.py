@@ -15,6 +15,7 @@ from ...core.kubernetes.pods import get_status
 from ...core.lifecycle.executor_obstacles import describe_executor_wait
 from ...core.log.driver_log import clean_sentence
 from ...core.log.line_levels import LineLevels
+from ...core.report.executor_log import ExecutorLog
 from ...core.report.job_report import JobReport
 from ...core.verdict.executor_refusal import describe_refusal
 from ...core.verdict.obstacles import describe_pod_wait
@@ -129,6 +130,11 @@ class Narrator:
     def ended_driver(self) -> JsonObject | None:
         """The driver pod, if it was read after its end."""
         return self._driver.ended_pod if self._driver is not None else None
+
+    @property
+    def executors(self) -> ExecutorLog:
+        """The executors in the driver's log, as far as it was streamed."""
+        return self._driver.executors if self._driver is not None else ExecutorLog()
 
     @property
     def has_whole_log(self) -> bool:

@@ -152,7 +152,7 @@ async def _find_executor_wait(
     why = describe_executor_obstacle(executors)
     if why is not None or len(executors) >= max(wanted, 1):
         return why
-    log, _, _, _ = await read_log_end(client, reference.namespace, driver)
+    log, *_ = await read_log_end(client, reference.namespace, driver)
     return describe_refusal(log.refusal, seen.settings) if log.refusal else None
 
 

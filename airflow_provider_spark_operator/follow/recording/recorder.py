@@ -6,23 +6,31 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
+from itertools import chain, islice
 from math import inf
 from typing import TypeAlias
+from weakref import WeakKeyDictionary
 
 from ...core.dialects.dialect import dialect_of
-from ...core.dialects.progress import Phase, Progress
+from ...core.dialects.progress import Phase, Progress, find_driver_period
 from ...core.kubernetes.json_object import JsonObject, KubernetesObject, change_texts
+from ...core.kubernetes.pods import get_uid
+from ...core.report.events import find_executor_prefix
+from ...core.report.executor_log import ExecutorLog
+from ...core.report.executors import is_dynamic
 from ...core.report.job_report import JobReport
-from ...core.report.observed_pods import ObservedPods
+from ...core.report.observed_pods import Absence, ObservedPods
+from ...core.report.pod_spans import list_unclear_executors
 from ...core.report.prices import PriceTable
 from ...core.report.record_values import format_time
 from ...core.report.recording import READ_SECONDS, RecordingSchedule
 from ...core.report.run_record import build_record
-from ...core.report.timeline import build_timeline
+from ...core.report.timeline import Timeline, build_timeline
 from ...core.spark_metrics.metrics import SparkMetrics, build_metrics
 from ...core.verdict.holds import drop_elapsed
 from ...core.verdict.verdict import Verdict
 from ...kube.client import KubeClient
+from ..access.events import list_pod_events
 from ..access.pod_lists import list_application_pods
 from ..access.reference import ApplicationReference
 from ..ending.evidence import Evidence
@@ -42,6 +50,11 @@ _LAST_WRITE_SECONDS = 5.0
 _FEW_PODS = 50
 # The least bytes of a packed pod.
 _PACKED_BYTES = 30
+_MAX_LOGS = 10
+_MAX_ASKED = 20  # pods of one application
+_MAX_EVENTS = 50  # of one pod
+_CONCURRENT = 5  # requests for Events of one cluster
+_requests: WeakKeyDictionary[KubeClient, asyncio.Semaphore] = WeakKeyDictionary()
 _UNREAD = {"events": "a task that waits does not read Events"}
 
 
@@ -92,6 +105,10 @@ class RunRecorder:
         self._spark: SparkMetrics | None = None
         self._spark_problem = ""
         self._report = JobReport()
+        self._logs: dict[str, tuple[ExecutorLog, datetime | None]] = {}  # by Spark's id of the attempt
+        self._events: list[JsonObject] = []
+        self._final: Timeline | None = None
+        self._gap = ""
         self._timer: asyncio.TimerHandle | None = None
         self._reading: asyncio.Task[None] | None = None
         self._is_storable = True
@@ -156,6 +173,16 @@ class RunRecorder:
         self._schedule.note_change()
         self._check()
 
+    def note_executors(self, seen: Progress, log: ExecutorLog) -> None:
+        """Note what the log of a driver that has ended shows about its executors.
+
+        Args:
+            seen: The progress of the application, of the attempt of the driver.
+            log: The executors.
+        """
+        if seen.application_id and (seen.application_id in self._logs or len(self._logs) < _MAX_LOGS):
+            self._logs[seen.application_id] = log, find_driver_period(seen)[1]
+
     async def read_pods(self, *, is_last: bool = False) -> None:
         """Read the pods of the application.
 
@@ -181,8 +208,8 @@ class RunRecorder:
         except TimeoutError:
             self._refusal = f"they were not listed within {_LAST_READ_SECONDS:g} s"
 
-    def conclude(self, verdict: Verdict, evidence: Evidence, resource: KubernetesObject) -> None:
-        """Note the end of the application.
+    async def conclude(self, verdict: Verdict, evidence: Evidence, resource: KubernetesObject) -> None:
+        """Note the end of the application, and read the Events of executors that no list of pods describes exactly.
 
         Args:
             verdict: The judgement on it.
@@ -190,6 +217,36 @@ class RunRecorder:
             resource: Its content.
         """
         self._resource, self._end, self._report = resource, (verdict, evidence), evidence.report
+        if self._client is None:
+            return
+        try:
+            await self._read_events(self._client, resource)
+        except TimeoutError:
+            self._gap = f"their Events were not read within {_LAST_READ_SECONDS:g} s"
+        except Exception as error:  # the record must not fail the task
+            self._gap = self._hide(str(error) or type(error).__name__)
+
+    async def _read_events(self, client: KubeClient, resource: KubernetesObject) -> None:
+        # A request for Events lets the API server search all Events of the namespace, so most runs send none.
+        asked, found, deadline = set[str](), True, asyncio.get_running_loop().time() + _LAST_READ_SECONDS
+        has_latest = bool(self._logs) and all(log.has_latest for log, _ in self._logs.values())
+        may_have_later = is_dynamic(resource) and not has_latest
+        requests = _requests.setdefault(client, asyncio.Semaphore(_CONCURRENT))
+        while found:
+            self._final = await asyncio.to_thread(self._build_timeline, resource, client.get_time())
+            unclear = list_unclear_executors(self._final.executors, may_have_later=may_have_later)
+            names = [*islice((name for name in unclear if name not in asked), _MAX_ASKED - len(asked))]
+            asked.update(names)
+            async with asyncio.timeout_at(deadline):
+                answers = await asyncio.gather(*(self._list_events(client, name, requests) for name in names))
+            found = any(answers)
+            self._events += chain.from_iterable(answers)
+        if len(asked) == _MAX_ASKED:
+            self._gap = f"only the Events of {_MAX_ASKED} of them were read"
+
+    async def _list_events(self, client: KubeClient, pod: str, requests: asyncio.Semaphore) -> list[JsonObject]:
+        async with requests:
+            return await list_pod_events(client, self._reference.namespace, pod, _MAX_EVENTS)
 
     async def close(self) -> JsonObject | None:
         """Stop storing, and return the record: the final one if the end is known. None if nothing is known."""
@@ -259,16 +316,29 @@ class RunRecorder:
             raise ValueError("the record could not be built")
         return record
 
-    def _build(self, resource: KubernetesObject, now: datetime) -> JsonObject:
-        observed, unread, verdict, cause = self._pods, dict(_UNREAD), None, None
-        if self._refusal is not None:
-            unread["pods"] = self._refusal
-        timeline = build_timeline(
+    def _build_timeline(self, resource: KubernetesObject, now: datetime) -> Timeline:
+        observed, absences = self._pods, dict(self._pods.absences)
+        known = observed.unpack()
+        if self._end is not None and observed.seen is not None:  # the last list can be from before the end
+            absences = {get_uid(pod): Absence(observed.seen, now) for pod in known} | absences
+        events = [*self._events]
+        for application_id, (log, end) in self._logs.items():
+            events += log.build_events(find_executor_prefix(resource, application_id, known), end)
+        return build_timeline(
             change_texts(resource, self._hide) if self._has_secrets else resource,
             now,
-            all_pods=None if self._refusal and observed.seen is None else observed.unpack(),
-            absences=observed.absences,
+            all_pods=None if self._refusal and observed.seen is None else known,
+            events=[change_texts(event, self._hide) for event in events] if self._has_secrets else events,
+            absences=absences,
         )
+
+    def _build(self, resource: KubernetesObject, now: datetime) -> JsonObject:
+        unread, verdict, cause = dict(_UNREAD), None, None
+        if self._refusal is not None:
+            unread["pods"] = self._refusal
+        if self._gap:
+            unread["executors"] = self._gap
+        timeline = self._final or self._build_timeline(resource, now)
         if self._began is not None and timeline.has_run_before(self._began - timedelta(seconds=READ_SECONDS)):
             since = format_time(self._began)
             unread["executors"] = f"they were not followed before {since}, so those deleted until then are unknown"

@@ -139,7 +139,7 @@ async def wait_for_end(hub: WatchHub, reference: ApplicationReference, narration
     """
     async with Narrator(hub.client, reference, narration) as narrator:
         try:
-            return _record(narrator, await _follow_to_end(hub, reference, narrator))
+            return await _record(narrator, await _follow_to_end(hub, reference, narrator))
         except ApplicationDeleted as error:
             if error.last is not None:  # the last lines of the driver may not have arrived yet
                 await narrator.finish(read_progress(error.last))
@@ -186,7 +186,8 @@ async def read_end(hub: WatchHub, reference: ApplicationReference, narration: Na
             await narrator.record_obstacle(seen, resource)
             return None
         evidence = await _gather(hub, narrator, reference, seen, with_events=True)
-        return _record(narrator, Conclusion(judge_end(final, evidence), evidence, resource))
+        await _read_executors(hub, narrator, reference, with_logs=False)
+        return await _record(narrator, Conclusion(judge_end(final, evidence), evidence, resource))
 
 
 async def cancel_or_read_end(
@@ -208,9 +209,9 @@ async def cancel_or_read_end(
     return ended or outcome
 
 
-def _record(narrator: Narrator, conclusion: Conclusion) -> Conclusion:
+async def _record(narrator: Narrator, conclusion: Conclusion) -> Conclusion:
     if narrator.recorder is not None:
-        narrator.recorder.conclude(conclusion.verdict, conclusion.evidence, conclusion.resource)
+        await narrator.recorder.conclude(conclusion.verdict, conclusion.evidence, conclusion.resource)
     return conclusion
 
 
@@ -354,6 +355,8 @@ async def _gather(
     found = dataclasses.replace(
         found, cause=first or second, refusal=found.refusal or narrator.refusal, report=narrator.report | found.report
     )
+    if narrator.recorder is not None:
+        narrator.recorder.note_executors(seen, narrator.executors | found.executors)
     if narrator.last_lines and (is_whole or not found.log_lines):
         return dataclasses.replace(found, log_lines=narrator.last_lines, log_problem=None)
     if found.log_lines and not narrator.last_lines:

@@ -1,16 +1,20 @@
 """The pods that a waiting process has seen: what is kept, and when a deleted executor ends."""
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
 
 from airflow_provider_spark_operator.core.dialects.progress import ExecutorState
 from airflow_provider_spark_operator.core.kubernetes.names import LABEL_APPLICATION_NAME, LABEL_ROLE
+from airflow_provider_spark_operator.core.report.events import find_executor_prefix
+from airflow_provider_spark_operator.core.report.executor_log import ExecutorLog
 from airflow_provider_spark_operator.core.report.observed_pods import MAX_PODS, ObservedPods
-from airflow_provider_spark_operator.core.report.timeline import build_timeline
+from airflow_provider_spark_operator.core.report.pod_spans import list_unclear_executors
+from airflow_provider_spark_operator.core.report.run_record import build_record
+from airflow_provider_spark_operator.core.report.timeline import Timeline, build_timeline
 from airflow_provider_spark_operator.core.report.totals import compute_totals
-from tests.core.report.documents import at, build_application, build_spark_pod
+from tests.core.report.documents import at, build_application, build_event, build_spark_pod
 
 RUNNING = (("Submitted", 0), ("DriverRequested", 1), ("DriverStarted", 5), ("RunningHealthy", 7))
 SUCCEEDED = (*RUNNING, ("Succeeded", 100), ("ResourceReleased", 101))
@@ -175,3 +179,130 @@ def test_secrets_are_removed_before_texts_are_cut() -> None:
     )
     (kept,) = pods.unpack()
     assert kept["status"]["containerStatuses"][0]["state"]["terminated"]["message"] == "x" * 995 + "***"
+
+
+DYNAMIC = {"spark.dynamicAllocation.enabled": "true"}
+
+
+def follow(*, missed: float = 80, conf: Any = None, events: Any = (), cores: str = "1") -> Timeline:
+    """Return the timeline of an executor that was seen after 40 s, and was deleted at `missed`."""
+    pod = build_spark_pod("pi-0-exec-1")
+    pod["spec"]["containers"][0]["resources"] = {"requests": {"cpu": cores, "memory": "1Gi"}}
+    pods = add(add(ObservedPods(), at(40), pod), at(missed))
+    document = build_application(*SUCCEEDED, conf=conf)
+    return build_timeline(document, at(300), all_pods=pods.unpack(), absences=pods.absences, events=events)
+
+
+@pytest.mark.parametrize(
+    ("reason", "second", "state", "end"),
+    [
+        ("Killing", 45, ExecutorState.ENDED, 45),
+        ("Killing", 36, ExecutorState.ENDED, 36),
+        ("Evicted", 45, ExecutorState.FAILED, 45),
+        ("Killing", 90, ExecutorState.UNKNOWN, 60),
+        ("Killing", 20, ExecutorState.UNKNOWN, 60),
+        ("Pulled", 45, ExecutorState.UNKNOWN, 60),
+    ],
+)
+def test_event_from_the_time_between_two_lists_shows_the_end(
+    reason: str, second: float, state: ExecutorState, end: float
+) -> None:
+    (span,) = follow(events=[build_event(reason, second, pod="pi-0-exec-1", message="low memory")]).executors
+    assert (span.state, span.end, bool(span.doubt)) == (state, at(end), state is ExecutorState.UNKNOWN)
+    assert span.detail == ("Evicted: low memory" if reason == "Evicted" else "")
+
+
+def test_event_of_another_pod_of_the_same_name_shows_no_end() -> None:
+    event = build_event("Killing", 45, pod="pi-0-exec-1")
+    event["involvedObject"]["uid"] = "another"
+    assert follow(events=[event]).executors[0].state is ExecutorState.UNKNOWN
+
+
+def test_last_of_several_ends_counts() -> None:
+    """The driver loses an executor before the kubelet stops its container."""
+    ends = [
+        build_event(reason, end, pod="pi-0-exec-1") for reason, end in (("Killing", 50), ("SparkExecutorFailed", 45))
+    ]
+    (span,) = follow(events=ends).executors
+    assert (span.state, span.end) == (ExecutorState.FAILED, at(50))
+
+
+def test_removed_executor_ends_between_its_last_list_and_the_end_of_the_driver() -> None:
+    """Without dynamic allocation, it ends with the driver."""
+    (span,) = follow(missed=101, conf=DYNAMIC).executors
+    assert (span.state, span.end, span.doubt) == (ExecutorState.UNKNOWN, at(70), timedelta(seconds=30))
+    (fixed,) = follow(missed=101).executors
+    assert (fixed.state, fixed.end, fixed.doubt) == (ExecutorState.ENDED, at(100), timedelta())
+
+
+def test_amounts_that_can_be_wrong_by_more_than_two_percent_are_the_least_possible() -> None:
+    record = build_record(follow())
+    assert record["totals"]["requested"]["executor"]["coreHours"] == round(30 / 3600, 6), "until it was seen last"
+    why = "the ends of 1 of 1 pods are not exact; the amounts are the least possible"
+    assert {"what": "totals.requested.executor", "why": why} in record["missing"]
+    exact = build_record(follow(missed=41))
+    assert exact["totals"]["requested"]["executor"]["coreHours"] == round(30.5 / 3600, 6)
+    assert "missing" not in exact
+
+
+def build_log(*ends: float) -> list[dict[str, Any]]:
+    """Return the Events of a log with executors from 2 on, which registered after 45 s."""
+    log = ExecutorLog()
+    for number, end in enumerate(ends, start=2):
+        log.add(f"Registered executor x with ID {number}, ResourceProfileId 0", at(45))
+        log.add(f"Executor lost: {number} (epoch 0)", at(end))
+    return log.build_events("pi-0", at(100))
+
+
+def test_executor_that_no_list_contained_has_the_times_of_its_log_and_its_events() -> None:
+    names = [build_event("Scheduled", 42, pod="pi-0-exec-2", message="Successfully assigned jobs/pi-0-exec-2 to n7")]
+    names += [build_event("Started", 43, pod="pi-0-exec-2"), *build_log(60)]
+    timeline = follow(missed=41, events=names)
+    first, second = timeline.executors
+    assert (second.scheduled, second.begin, second.ready, second.end) == (at(42), at(43), at(45), at(60))
+    assert (second.node, second.selector) == ("n7", first.selector)
+    record = build_record(timeline)
+    assert record["totals"]["requested"]["executor"]["coreHours"] == round(48.5 / 3600, 6)
+    assert "missing" not in record
+
+
+def test_executor_that_only_the_log_shows_counts_since_its_registration() -> None:
+    record = build_record(follow(missed=41, events=build_log(60)))
+    why = "no Event shows the start of 1 executors; they count since their registration"
+    assert record["missing"] == [{"what": "executors", "why": why}]
+
+
+@pytest.mark.parametrize("conf", [{}, DYNAMIC])
+def test_executor_that_no_list_contained_does_not_end_with_the_driver(conf: dict[str, Any]) -> None:
+    events = [build_event("Started", 45, pod="pi-0-exec-2")]
+    assert [span.end for span in follow(missed=41, conf=conf, events=events).executors] == [at(40.5), None]
+    assert compute_totals(follow(missed=41, conf=conf, events=events)).usage["executor"].uncounted == 1
+
+
+def test_unlisted_executor_without_dynamic_allocation_ends_with_the_driver() -> None:
+    """The command `timeline` reads Events, and does not follow the pods."""
+    events = [build_event("Started", 45, pod="pi-0-exec-2")]
+    ends = {
+        enabled: build_timeline(build_application(*SUCCEEDED, conf=conf), at(300), events=events).executors[0].end
+        for enabled, conf in ((False, {}), (True, DYNAMIC))
+    }
+    assert ends == {False: at(100), True: None}
+
+
+def test_executors_to_ask_for_are_the_missing_the_inexact_and_possibly_later_ones() -> None:
+    events = [
+        *build_log(60, 60),
+        build_event("Scheduled", 42, pod="pi-0-exec-3"),
+        build_event("Killing", 9, pod="-exec-x"),
+    ]
+    spans = [span for span in follow(events=events).executors if span.name != "pi-0-exec-2"]
+    assert [*list_unclear_executors(spans, may_have_later=True)] == ["pi-0-exec-1", "pi-0-exec-4", "pi-0-exec-2"]
+    assert [*list_unclear_executors(spans, may_have_later=False)] == ["pi-0-exec-1", "pi-0-exec-2"]
+
+
+def test_names_of_executors_begin_as_those_of_the_attempt_as_configured_or_with_its_id() -> None:
+    fixed = build_application(*RUNNING, conf={"spark.kubernetes.executor.podNamePrefix": "fixed"})
+    pods = [build_spark_pod("pi-0-driver", role="driver"), build_spark_pod("drawn-exec-1", application_id="pi-0")]
+    assert find_executor_prefix(fixed, "pi-0", pods) == "drawn"
+    assert find_executor_prefix(fixed, "pi-1", pods) == "fixed"
+    assert find_executor_prefix(build_application(*RUNNING), "pi-1", pods) == "pi-1"

@@ -7,7 +7,6 @@ import pytest
 
 from airflow_provider_spark_operator.core.report.record_values import measure
 from airflow_provider_spark_operator.core.report.recording import (
-    MAX_TRIES,
     READ_SECONDS,
     WRITE_SECONDS,
     RecordingSchedule,
@@ -17,7 +16,7 @@ from airflow_provider_spark_operator.core.report.recording import (
     shrink,
     summarize_try,
 )
-from airflow_provider_spark_operator.core.report.run_record import LARGEST, build_record
+from airflow_provider_spark_operator.core.report.run_record import LARGEST, MAX_TRIES, build_record
 from airflow_provider_spark_operator.core.report.timeline import build_timeline
 from tests.core.report.documents import at, build_application, build_spark_pod
 from tests.core.report.record_schema import VALIDATOR
@@ -78,6 +77,8 @@ def test_closed_record_has_an_unknown_outcome_and_its_sentence() -> None:
     assert (record["live"], "waiting" in record) == (False, False)
     assert record["verdict"] == {"outcome": "Unknown", "sentence": "timed out with password=(redacted)"}
     assert record["attempts"], "the rest stays"
+    assert record["missing"][0] == {"what": "end", "why": f"no task saw it; the totals are as of {record['end']}"}
+    assert "end" in summarize_try(record, 1)["missing"]
 
 
 def test_closed_record_of_an_application_over_its_budget_is_a_failure() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from airflow_provider_spark_operator.core.report import run_record
 from airflow_provider_spark_operator.core.report.record_values import format_amount
-from airflow_provider_spark_operator.core.report.recording import summarize_try
+from airflow_provider_spark_operator.core.report.recording import add_tries, summarize_try
 from airflow_provider_spark_operator.core.report.report_rows import (
     NUMBERS,
     SEVERAL,
@@ -116,6 +116,24 @@ def test_gap_makes_its_numbers_incomplete_in_the_row_and_the_sums(what: str, inc
     row, complete = build_row(build_record() | {"missing": [{"what": what, "why": "deleted"}]}), build_row({})
     assert row["incomplete"] == sum_up([sum_up([complete, row]), complete])["incomplete"] == incomplete
     assert complete["incomplete"] == []
+
+
+def test_sums_without_dropped_tries_are_incomplete_but_not_the_row_of_the_run() -> None:
+    record = add_tries({**build(TABLE, build_pods()), "missing": []}, (), 2)
+    (row,) = build_recorded_rows(record, "etl", "load")
+    assert row["incomplete"] == []
+    assert sum_up([sum_up([row]), build_row({})])["incomplete"] == list(NUMBERS[:-1])
+
+
+def test_sum_of_costs_is_incomplete_if_a_run_had_no_prices() -> None:
+    """The prices can be configured between two tries."""
+    record = build(TABLE, build_pods())
+    without = {**record, "totals": {**record["totals"], "cost": None}}
+    tries = [{**summarize_try(without, 1), "begin": "2026-01-01T00:00:00Z"}]
+    rows = build_recorded_rows({**record, "earlierTries": tries}, "etl", "load")
+    assert [row["cost"] is None for row in rows] == [False, True]
+    assert sum_up([sum_up(rows)])["incomplete"] == ["waitingSeconds", "cost"]
+    assert sum_up(rows[1:])["incomplete"] == ["waitingSeconds"], "without any cost, none is too small"
 
 
 def test_costs_in_several_currencies_are_not_summed() -> None:

@@ -339,7 +339,7 @@ async def test_final_record_has_the_judged_end_and_no_secret() -> None:
     async with record(client, store, hide=lambda text: text.replace("tops3cret", "***")) as recorder:
         update(recorder, *RUNNING)
         verdict = judge_progress(read_progress(resource))
-        recorder.conclude(verdict, Evidence(REFERENCE), resource)
+        await recorder.conclude(verdict, Evidence(REFERENCE), resource)
         final = await recorder.close()
     assert final is not None
     VALIDATOR.validate(final)
