@@ -450,6 +450,13 @@ test("the event of a failure has the message of its state", async () => {
   assert.match(page.textContent, /\+30s Failed .*EvictionByEvictionAPI: evicting\./);
 });
 
+test("each lane keeps the focus when the page is updated", async () => {
+  const page = await openTask({ record: LIVE, state: "running" });
+  const ids = page.all("summary").map((one) => one.id);
+  assert.ok(ids.every(Boolean));
+  assert.equal(new Set(ids).size, ids.length);
+});
+
 test("a timeline with many executors has a time axis above them, too", async () => {
   const countAxes = (page) => page.descendants.filter((one) => one.attributes.class === "row" && /0s/.test(one.textContent)).length;
   assert.equal(countAxes(await openTask({ record: ENDED, state: "success" })), 2);

@@ -111,7 +111,7 @@ function buildLanes(layout) {
   const buildList = (rows, id) => make("ol", {}, rows.map((row, index) => buildLane(row, layout, `${id}-${index}`)));
   const lanes = layout.groups.map(({ title, rows, more = [] }, group) => make("section", { class: "lanes" },
     make("h3", {}, title), buildList(rows, `lane-${group}`), more.length > 0 && make("details", { id: "more" },
-      make("summary", {}, `${more.length} more executors`), buildList(more, "more"))));
+      make("summary", { id: "more-name" }, `${more.length} more executors`), buildList(more, "more"))));
   const signs = [...new Set(layout.marks.map(({ tone }) => tone))].map((tone) =>
     explain(drawLine(50, `mark ${tone}`), tone));
   return section("Timeline", make("div", {}, make("p", { class: "legend", "aria-hidden": "true" }, signs),
@@ -126,7 +126,7 @@ function buildLane({ label, begin, end, x, width, tone, lasted, detail, tag, mes
   const lines = [ticks.map((one) => drawLine(one.x, "grid")), marks.map((one) => drawLine(one.x, `mark ${one.tone}`))];
   return make("li", {},
     make("details", { id, class: "label" },
-      make("summary", { title: label }, label.length > 28 ? `…${label.slice(-27)}` : label)),
+      make("summary", { id: `${id}-name`, title: label }, label.length > 28 ? `…${label.slice(-27)}` : label)),
     drawLane(lines, drawBar({ tone, x, width }), tag && drawSign(Math.min(x + width, 99))),
     make("span", { class: "text" }, tag && make("strong", { class: "tag" }, tag), ` ${lasted} ${detail}`),
     make("div", { class: "open" }, `${formatTime(begin)} to ${formatTime(end)}`, message && `, ${message}`));
