@@ -1,12 +1,22 @@
-"""The part of a pod that decisions read, of limited size."""
+"""The parts of objects that the controller keeps, of limited size."""
 
+import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
 from pydantic_core import to_json
 
-from ..kubernetes.names import LABEL_EXECUTOR_ID, LABEL_ROLE, RESERVED_LABELS, ROLE_EXECUTOR
+from ..kubernetes.names import (
+    ANNOTATION_CLAIM,
+    ANNOTATION_READY_EXECUTORS,
+    LABEL_APPLICATION_NAME,
+    LABEL_CLUSTER_NAME,
+    LABEL_EXECUTOR_ID,
+    LABEL_ROLE,
+    RESERVED_LABELS,
+    ROLE_EXECUTOR,
+)
 from ..kubernetes.pods import get_object, list_objects
 
 # What decisions read, in the order of its importance: if a part exceeds its limit, the rest is dropped.
@@ -29,6 +39,13 @@ _MAX_EXECUTOR_SIZES: Final = {"metadata": 3_000, "status": 5_000}
 # A value uses this part of the limit in addition to its text.
 _OVERHEAD: Final = 64
 
+# An application with a pod template and a few restarts has about half of this size. It is counted as the limits above.
+_MAX_WHOLE: Final = 32_000
+_MAX_VALUE: Final = 1_000
+_RESOURCE_METADATA: Final = (*_METADATA, "generation", "finalizers", "managedFields")
+_SHORTENED: Final = "isShortened"
+"""A key that no resource in the API has."""
+
 
 def select_decisive_fields(pod: Mapping[str, object]) -> dict[str, object]:
     """Return a pod with the fields that decisions read, and the rest of a driver's status as far as the limit permits.
@@ -47,6 +64,68 @@ def select_decisive_fields(pod: Mapping[str, object]) -> dict[str, object]:
         sizes, longest = _MAX_SIZES, _MAX_TEXT
     reduced = {name: _limit(part, sizes[name], longest) for name, part in parts.items()}
     return {**_select(pod, ("apiVersion", "kind")), **reduced}
+
+
+def is_large(document: Mapping[str, object]) -> bool:
+    """Whether only a part of an application, a cluster or a Workload may be kept."""
+    text = to_json(document)
+    return len(text) + _OVERHEAD * sum(map(text.count, (b",", b"[", b"{"))) > _MAX_WHOLE
+
+
+def is_shortened(resource: Mapping[str, object]) -> bool:
+    """Whether a resource is the result of `shorten_resource`, so that it must be read before decisions."""
+    return _SHORTENED in resource
+
+
+def shorten_resource(resource: dict[str, object]) -> None:
+    """Reduce a large application or cluster to what is read without a reconcile of it.
+
+    An identity, a claim, a state and a time to live remain. Large values of the spec can still be compared.
+    """
+    if not is_large(resource):
+        return
+    metadata, spec, status = (get_object(resource.get(part)) for part in ("metadata", "spec", "status"))
+    claim = _select(get_object(metadata.get("annotations")), (ANNOTATION_CLAIM,))
+    selected = {**_select(metadata, _RESOURCE_METADATA), "annotations": claim}
+    current = _select(get_object(status.get("currentState")), ("currentStateSummary", "message"))
+    short = {
+        **_select(resource, ("apiVersion", "kind")),
+        # A part of the finalizers must not be taken for all of them.
+        "metadata": {name: value for name, value in selected.items() if digest_value(value) is value},
+        "spec": {name: digest_value(value) for name, value in spec.items()},
+        "status": {"currentState": {name: digest_value(value) for name, value in current.items()}} if current else {},
+        _SHORTENED: True,
+    }
+    resource.clear()
+    resource.update(short)
+
+
+def digest_value(value: object) -> object:
+    """Return a JSON value itself, or its SHA-256 if it is large. The digest of a digest is the same."""
+    text = to_json(value)
+    return value if len(text) <= _MAX_VALUE else hashlib.sha256(text).hexdigest()
+
+
+def shorten_workload(workload: dict[str, object]) -> None:
+    """Remove what decisions do not read from a large Workload of Kueue. Its templates are read from the API."""
+    if not is_large(workload):
+        return
+    metadata, spec, status = (get_object(workload.get(part)) for part in ("metadata", "spec", "status"))
+    labels, annotations = (get_object(metadata.get(name)) for name in ("labels", "annotations"))
+    parts: dict[str, Mapping[str, object]] = {
+        "metadata": {
+            **_select(metadata, (*_METADATA, "generation")),
+            "labels": _select(labels, (LABEL_APPLICATION_NAME, LABEL_CLUSTER_NAME)),
+            "annotations": _select(annotations, (ANNOTATION_READY_EXECUTORS,)),
+        },
+        "spec": {
+            **_select(spec, ("active",)),
+            "podSets": [_select(each, ("name", "count")) for each in list_objects(spec.get("podSets"))],
+        },
+        "status": _select(status, ("requeueState", "conditions")),
+    }
+    short = {name: _limit(part, _MAX_SIZES[name], _MAX_TEXT) for name, part in parts.items()}
+    workload |= short
 
 
 def _select_spec(spec: Mapping[str, object]) -> dict[str, object]:

@@ -19,7 +19,7 @@ from ...core.states import reasons
 from ...kube.client import KubeClient
 from ...kube.errors import AlreadyExists, Conflict, KubeError, NotFound, is_refusal
 from ...kube.resources import RESOURCE_FLAVORS, WORKLOADS
-from ..objects.cache import ObjectCache, ObjectKey
+from ..objects.cache import ObjectCache, ObjectKey, copy_frame
 from .priorities import Priorities
 
 logger = logging.getLogger(__name__)
@@ -175,7 +175,7 @@ class Admissions:
             workload = await self._client.create(WORKLOADS, wanted.to_document(), wanted.owner.namespace)
         except AlreadyExists:
             return QueueObservation(wanted.queue, None, _retry("The Workload was created a moment ago."))
-        self._workloads.put_answer(workload)
+        self._workloads.put_answer(copy_frame(workload))
         message = f"Waiting for Kueue admission in queue {wanted.queue}."
         return QueueObservation(wanted.queue, workload, Waiting(message))
 
@@ -250,7 +250,7 @@ class Admissions:
         except NotFound:
             self._workloads.forget(key)
             return None
-        self._workloads.put_answer(workload)
+        self._workloads.put_answer(copy_frame(workload))
         return workload
 
     async def _patch(self, workload: JsonObject, patch: JsonObject, subresource: str | None = None) -> JsonObject:
@@ -258,7 +258,7 @@ class Admissions:
         answer = await self._client.patch(
             WORKLOADS, metadata["name"], metadata["namespace"], patch, subresource=subresource
         )
-        self._workloads.put_answer(answer)
+        self._workloads.put_answer(copy_frame(answer))
         return answer
 
     async def _delete(self, workload: JsonObject) -> None:

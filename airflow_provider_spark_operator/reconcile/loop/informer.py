@@ -9,12 +9,11 @@ from functools import partial
 
 from ...core.kubernetes.json_object import JsonObject
 from ...core.kubernetes.names import LABEL_APPLICATION_NAME, LABEL_CLUSTER_NAME
-from ...core.kubernetes.ownership import trim_managed_fields
 from ...kube.client import KubeClient
 from ...kube.errors import KubeError
 from ...kube.listwatch import Change, Changed, Listed, Removed
 from ...kube.resources import NAMESPACES, PODS, SPARK_APPLICATIONS, SPARK_CLUSTERS, ResourceType
-from ..objects.cache import ObjectCache, ObjectKey, drop_managed_fields, key_of, trim_pod
+from ..objects.cache import ObjectCache, ObjectKey, drop_managed_fields, key_of, trim_pod, trim_resource, trim_workload
 from ..objects.pod_selectors import LastDrivers, build_pod_selector, get_application_key
 from ..objects.scope import EveryNamespace, NamedNamespaces, Scope, SelectedNamespaces, is_covered
 from .change_stream import PAUSE_AFTER_REFUSAL, follow_optional, stream_changes
@@ -37,10 +36,11 @@ class Caches:
     @classmethod
     def empty(cls) -> "Caches":
         """Caches before the first list."""
-        applications, clusters = (ObjectCache(trim=trim_managed_fields) for _ in range(2))
+        applications, clusters = (ObjectCache(trim=trim_resource) for _ in range(2))
         last_drivers = LastDrivers(applications)
-        pods = ObjectCache(get_application_key, last_drivers.put, trim=trim_pod)
-        return cls(applications, pods, last_drivers, clusters, ObjectCache(), ObjectCache())
+        pods = ObjectCache(get_application_key, last_drivers.put, trim_pod, packed=True)
+        workloads = [ObjectCache(trim=trim_workload, packed=True) for _ in range(2)]
+        return cls(applications, pods, last_drivers, clusters, *workloads)
 
     def list_all(self) -> tuple[ObjectCache, ...]:
         """Return all caches."""
@@ -66,7 +66,7 @@ class _KindWatch:
     cache: ObjectCache
     notify: Callable[[ObjectKey], None]
     get_key: Callable[[JsonObject], ObjectKey | None] = key_of
-    trim: Callable[[JsonObject], object] = trim_managed_fields
+    trim: Callable[[JsonObject], object] = trim_resource
     selector: str | None = None
 
     async def follow(self, namespace: str | None, required: Sequence[asyncio.Event], known: asyncio.Event) -> None:
@@ -243,14 +243,8 @@ def _store(
         case Removed(document):
             changed = [document] if cache.remove(document) else []
         case Listed(items):
-            changed = _replace(cache, namespace, items)
+            changed = cache.replace(namespace, items)
     return {key for document in changed if (key := concerns(document)) is not None}
-
-
-def _replace(cache: ObjectCache, namespace: str | None, items: list[JsonObject]) -> list[JsonObject]:
-    before = {key: document for key in cache if (document := cache.get(key)) is not None}
-    changed = cache.replace(namespace, items)
-    return [document for key in changed if (document := cache.get(key) or before.get(key)) is not None]
 
 
 def _update_names(change: Change, known: set[str]) -> set[str]:

@@ -12,7 +12,7 @@ from ...kube.client import KubeClient
 from ...kube.errors import Forbidden, NotFound, ServerError
 from ...kube.listwatch import Change, Changed, Listed, Removed
 from ...kube.resources import WORKLOADS
-from ..objects.cache import ObjectCache, ObjectKey, drop_managed_fields, key_of
+from ..objects.cache import ObjectCache, ObjectKey, key_of, trim_workload
 from .change_stream import follow_optional, stream_changes
 
 # The definitions or the permission are missing, or the conversion webhook of Kueue does not work.
@@ -68,7 +68,7 @@ class WorkloadWatch:
         await follow_optional(follow, "could not watch Workloads of Kueue: %s", namespace, known, _FAILURES_OF_KUEUE)
 
     async def _follow(self, namespace: str | None, known: asyncio.Event) -> None:
-        changes = stream_changes(self._client, WORKLOADS, namespace, drop_managed_fields, self._label)
+        changes = stream_changes(self._client, WORKLOADS, namespace, trim_workload, self._label)
         async with aclosing(changes) as stream:
             async for change in stream:
                 for key in list(self._store(change, namespace)):
@@ -89,11 +89,11 @@ class WorkloadWatch:
                 yield from self._replace(namespace, items)
 
     def _replace(self, namespace: str | None, items: list[JsonObject]) -> Iterator[ObjectKey]:
-        before = {key: document for key in self._cache if (document := self._cache.get(key)) is not None}
-        for key in self._cache.replace(namespace, items):
+        for document in self._cache.replace(namespace, items):
+            key = key_of(document)
             if self._cache.get(key) is None:
                 self._reported.pop(key, None)
-                yield from self._find_owner(before[key])
+                yield from self._find_owner(document)
         for item in items:
             yield from self._report(item)
 

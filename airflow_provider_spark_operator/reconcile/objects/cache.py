@@ -3,8 +3,11 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
+from pydantic_core import from_json, to_json
+
 from ...core.kubernetes.json_object import JsonObject
-from ...core.lifecycle.decisive_fields import select_decisive_fields
+from ...core.kubernetes.ownership import trim_managed_fields
+from ...core.lifecycle.decisive_fields import select_decisive_fields, shorten_resource, shorten_workload
 
 
 class ObjectKey(NamedTuple):
@@ -28,6 +31,23 @@ def drop_managed_fields(document: JsonObject) -> None:
     document["metadata"].pop("managedFields", None)
 
 
+def copy_frame(document: JsonObject) -> JsonObject:
+    """Return a copy of an answer that is also used after it is stored: to trim the copy does not change the answer."""
+    return {**document, "metadata": {**document["metadata"]}}
+
+
+def trim_resource(document: JsonObject) -> None:
+    """Remove the managed fields of an application or a cluster, and shorten a large one."""
+    trim_managed_fields(document)
+    shorten_resource(document)
+
+
+def trim_workload(document: JsonObject) -> None:
+    """Remove the managed fields of a Workload, and shorten a large one."""
+    drop_managed_fields(document)
+    shorten_workload(document)
+
+
 def trim_pod(document: JsonObject) -> None:
     """Remove what no decision reads from a pod."""
     reduced = select_decisive_fields(document)
@@ -46,6 +66,8 @@ class ObjectCache:
         get_owner: Returns the key of the object's owner, for `list_owned`; None if it has none.
         remember: Called with the last known state of each object that a watch has shown as deleted.
         trim: Removes from an answer what the readers of the cache do not need. A watch trims its objects itself.
+        packed: Whether to keep the objects as JSON, which needs less than half of the memory. They are parsed when
+            they are read.
 
     Attributes:
         on_replace: Called with the known and the new state when an object changes.
@@ -56,10 +78,13 @@ class ObjectCache:
         get_owner: Callable[[JsonObject], ObjectKey | None] = lambda _: None,
         remember: Callable[[JsonObject], object] = lambda _: None,
         trim: Callable[[JsonObject], None] = drop_managed_fields,
+        *,
+        packed: bool = False,
     ) -> None:
         self.trim = trim
         self.on_replace: Callable[[JsonObject, JsonObject], None] = _ignore
-        self._objects: dict[ObjectKey, JsonObject] = {}
+        self._objects: dict[ObjectKey, JsonObject | bytes] = {}
+        self._is_packed = packed
         self._get_owner = get_owner
         self._remember = remember
         self._owned: dict[ObjectKey, set[ObjectKey]] = {}
@@ -77,15 +102,16 @@ class ObjectCache:
 
     def get(self, key: ObjectKey) -> JsonObject | None:
         """Return the latest known state of an object, which the caller must not change."""
-        return self._objects.get(key)
+        known = self._objects.get(key)
+        return None if known is None else _unpack(known)
 
     def list_documents(self) -> Iterable[JsonObject]:
         """Return the latest known state of every object, which the caller must not change."""
-        return self._objects.values()
+        return map(_unpack, self._objects.values())
 
     def list_owned(self, key: ObjectKey) -> list[JsonObject]:
         """Return the objects whose owner is `key`."""
-        return [self._objects[owned] for owned in sorted(self._owned.get(key, ()))]
+        return [_unpack(self._objects[owned]) for owned in sorted(self._owned.get(key, ()))]
 
     def put(self, document: JsonObject) -> bool:
         """Store an object that the watch shows; return whether anything has changed."""
@@ -102,69 +128,73 @@ class ObjectCache:
         self.trim(document)
         return self._store(document)
 
-    def replace(self, namespace: str | None, documents: Iterable[JsonObject]) -> set[ObjectKey]:
-        """Store a complete list; return the keys that are new, changed or deleted.
+    def replace(self, namespace: str | None, documents: Iterable[JsonObject]) -> list[JsonObject]:
+        """Store a complete list; return the objects that are new or changed, and the last known state of deleted ones.
 
         Args:
             namespace: The namespace of the list. If None, all namespaces are included.
             documents: All objects of the namespace.
         """
         self._unwatched = self._unwatched - {namespace} if namespace is not None else set()
-        changed: set[ObjectKey] = set()
+        changed: list[JsonObject] = []
         listed: set[ObjectKey] = set()
         for document in documents:
             listed.add(key_of(document))
             if self.put(document):
-                changed.add(key_of(document))
+                changed.append(document)
         here = {key for key in self._objects if namespace is None or key.namespace == namespace}
         for key in here - listed:
-            self._remember(self._objects[key])
-            self._drop(key)
-            changed.add(key)
+            deleted = _unpack(self._objects[key])
+            self._remember(deleted)
+            self._drop(key, deleted)
+            changed.append(deleted)
         return changed
 
     def remove(self, document: JsonObject) -> bool:
         """Process a deletion that the watch shows; return False if a newer object has the name already."""
         self._advance(document)
         key = key_of(document)
-        known = self._objects.get(key)
+        known = self.get(key)
         if known is not None and _is_older(document, known) and not _is_same(document, known):
             return False
         self._remember(document)
         if known is None:
             return False
-        self._drop(key)
+        self._drop(key, known)
         return True
 
     def forget(self, key: ObjectKey) -> None:
         """Drop an object that does not exist any more, by a live read."""
-        if key in self._objects:
-            self._drop(key)
+        if (known := self.get(key)) is not None:
+            self._drop(key, known)
 
     def forget_namespace(self, namespace: str) -> None:
         """Drop all objects of a namespace that is not watched any more, and store none until it is listed again."""
         self._unwatched.add(namespace)
         for key in [key for key in self._objects if key.namespace == namespace]:
-            self._drop(key)
+            self.forget(key)
         self._seen.pop(namespace, None)
 
     def _store(self, document: JsonObject) -> bool:
-        key = key_of(document)
-        known = self._objects.get(key)
+        key, stored = key_of(document), to_json(document) if self._is_packed else document
+        # A list of thousands of unchanged objects must not parse them.
+        if stored == self._objects.get(key):
+            return False
+        known = self.get(key)
         if known is not None and (_has_same_version(document, known) or _is_older(document, known)):
             return False
         if known is not None:
-            self._drop(key)
-        self._objects[key] = document
+            self._drop(key, known)
+        self._objects[key] = stored
         if known is not None and _is_same(known, document):
             self.on_replace(known, document)
         if owner := self._get_owner(document):
             self._owned.setdefault(owner, set()).add(key)
         return True
 
-    def _drop(self, key: ObjectKey) -> None:
-        document = self._objects.pop(key)
-        owner = self._get_owner(document)
+    def _drop(self, key: ObjectKey, known: JsonObject) -> None:
+        del self._objects[key]
+        owner = self._get_owner(known)
         if owner in self._owned:
             self._owned[owner].discard(key)
             if not self._owned[owner]:
@@ -178,6 +208,11 @@ class ObjectCache:
 
 def _ignore(*_: object) -> None:
     return
+
+
+def _unpack(stored: JsonObject | bytes) -> JsonObject:
+    document: JsonObject = from_json(stored) if isinstance(stored, bytes) else stored
+    return document
 
 
 def _read_version(document: JsonObject) -> int | None:

@@ -1,6 +1,7 @@
 """The parser of resources, which checks their size and keeps recent applications."""
 
 from ...core.kubernetes.json_object import InvalidResource, JsonObject
+from ...core.lifecycle.decisive_fields import is_large
 from ...core.models.application import SparkApplication
 from ...core.models.cluster import SparkCluster
 from ...core.models.cluster import parse_cluster as parse_cluster_document
@@ -12,7 +13,7 @@ _MAX_APPLICATIONS = 500
 
 
 class ApplicationParser:
-    """Parses applications. A document or a spec that was parsed recently is parsed again only if it has changed.
+    """Parses applications. A document or a spec that was parsed recently is parsed again if it has changed or is large.
 
     The API server raises `metadata.generation` with every change of a spec. A parsed document must not be modified.
     """
@@ -35,7 +36,8 @@ class ApplicationParser:
             application = _parse_application(resource)
         elif parsed is not resource:
             application = parse_application({**resource, "spec": application.spec})
-        self._known[uid, generation] = resource, application
+        if not is_large(resource):
+            self._known[uid, generation] = resource, application
         if len(self._known) > _MAX_APPLICATIONS:
             del self._known[next(iter(self._known))]
         return application

@@ -3,6 +3,7 @@
 What differs between the kinds is behind an `Adapter`: `applications.py` and `clusters.py`.
 """
 
+import asyncio
 import logging
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
@@ -14,6 +15,7 @@ from typing import ClassVar, Generic, TypeAlias, TypeVar
 from ...core.kubernetes.json_object import InvalidResource, JsonObject
 from ...core.lifecycle.cluster_decision import ClusterAction, ClusterDecision
 from ...core.lifecycle.decision import Action, AddFinalizer, Decision, RemoveFinalizer, Settings
+from ...core.lifecycle.decisive_fields import is_shortened
 from ...core.models.application import SparkApplication
 from ...core.models.cluster import SparkCluster
 from ...core.models.cluster_status import ClusterStatus
@@ -36,6 +38,8 @@ logger = logging.getLogger(__name__)
 _MAX_READS = 5
 # A reconcile needs one decision each before and after a live read and a creation; more would be a loop.
 _MAX_DECISIONS = 6
+# A large resource is read from the API, and needs several megabytes during its reconcile.
+_MAX_LARGE = 4
 # A reconcile that changed nothing and requests an immediate requeue would keep a worker busy.
 _MIN_PAUSE = timedelta(seconds=1)
 
@@ -176,6 +180,7 @@ class Reconciler(Generic[Model, Observation, AnyDecision]):
         self._resources = adapter.resources
         self._recorder = adapter.recorder
         self._now = adapter.now
+        self._large = asyncio.Semaphore(_MAX_LARGE)
 
     async def reconcile(self, key: ObjectKey) -> timedelta | None:
         """Reconcile the resource `key`.
@@ -209,6 +214,12 @@ class Reconciler(Generic[Model, Observation, AnyDecision]):
             return None
         if standing is Standing.FOREIGN:
             raise _Unclaimed
+        if is_shortened(resource):
+            async with self._large:
+                whole = await self._resources.refresh(key_of(resource))
+                if whole is None:
+                    raise ResourceChanged
+                return await self._reconcile_once(whole, is_current=True)
         is_claimed = standing is Standing.CLAIMED
         try:
             revision = Revision(resource, self._adapter.parse(resource), is_current)

@@ -6,7 +6,7 @@ from typing import Any
 from ...core.kubernetes.json_object import JsonObject
 from ...kube.client import KubeClient
 from ...kube.errors import NotFound
-from ..objects.cache import ObjectCache, ObjectKey, key_of
+from ..objects.cache import ObjectCache, ObjectKey, copy_frame, key_of
 from ..objects.kinds import Kind
 from ..ownership.claims import Claims, Standing
 
@@ -67,13 +67,13 @@ class Resources:
         claims.confirm(live)
 
     async def refresh(self, key: ObjectKey) -> JsonObject | None:
-        """Read a resource from the API into the cache; return None if it does not exist."""
+        """Read a resource from the API, and return it whole; None if it does not exist. The cache may shorten it."""
         try:
             live = await self._client.get(self.kind.type, key.name, key.namespace)
         except NotFound:
             self._cache.forget(key)
             return None
-        self._cache.put_answer(live)
+        self._cache.put_answer(copy_frame(live))
         return live
 
     async def require_current(self, resource: JsonObject) -> None:

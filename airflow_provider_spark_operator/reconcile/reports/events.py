@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from ...core.kubernetes.json_object import InvalidResource, JsonObject, Problem, cut_middle, read_time
+from ...core.lifecycle.decisive_fields import digest_value
 from ...core.models.application import SparkApplication
 from ...core.models.cluster import SparkCluster
 from ...core.models.cluster_status import ClusterState
@@ -159,7 +160,7 @@ def find_ignored_edit(before: JsonObject, after: JsonObject, time: datetime) -> 
     """Return the event of an edit that has no effect on the driver that exists; None if there is no such edit.
 
     Args:
-        before: The application as it was known.
+        before: The application as it was known. Each of the two can be shortened.
         after: The application as it is now.
         time: The time of the event.
     """
@@ -167,7 +168,8 @@ def find_ignored_edit(before: JsonObject, after: JsonObject, time: datetime) -> 
     old, new = before.get("spec") or {}, after.get("spec") or {}
     if state not in STARTING | RUNNING or old == new:
         return None
-    edited = sorted(f"spec.{name}" for name in old.keys() | new.keys() if old.get(name) != new.get(name))
+    names = old.keys() | new.keys()
+    edited = sorted(f"spec.{name}" for name in names if digest_value(old.get(name)) != digest_value(new.get(name)))
     fields = ", ".join(field for field in edited if field not in _EFFECTIVE_FIELDS)
     sentence = (
         f"{fields} of the application changed while its driver exists. The change takes effect in the next attempt"

@@ -47,6 +47,13 @@ def test_changed_spec_is_parsed_again(changed: JsonObject) -> None:
     assert application_parser.parse(changed).spec.main_class == "Other"
 
 
+def test_large_application_is_not_kept() -> None:
+    application_parser = ApplicationParser()
+    first, again = (application_parser.parse(build_resource(driverArgs=["x" * 40_000])) for _ in range(2))
+    assert again == first
+    assert again.spec is not first.spec
+
+
 def test_invalid_spec_is_rejected_each_time() -> None:
     application_parser = ApplicationParser()
     broken = build_resource(driverArgs=5)

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from airflow_provider_spark_operator.core.lifecycle.decisive_fields import is_shortened, shorten_resource
 from airflow_provider_spark_operator.kube.errors import ServerError
 from airflow_provider_spark_operator.kube.resources import EVENTS
 from airflow_provider_spark_operator.reconcile.reports import events
@@ -259,3 +260,18 @@ def test_edit_of_a_running_application_names_the_fields_without_effect(
     after = {**before, "spec": {**spec, **edit}, "status": {"currentState": {"currentStateSummary": state}}}
     event = find_ignored_edit(before, after, NOW)
     assert (event.message.partition(" of the application")[0] if event else None) == fields
+
+
+def test_edit_that_makes_an_application_large_names_only_the_edited_field() -> None:
+    spec = {"jars": "a.jar", "sparkConf": {"a": "x" * 2_000}}
+    status = {"currentState": {"currentStateSummary": "RunningHealthy"}}
+    before: dict[str, Any] = {"metadata": {"name": "pi"}, "spec": spec, "status": status}
+    grown = {**before, "status": {**status, "message": "x" * 40_000}}
+    edited = {**before, "spec": {**spec, "driverArgs": ["x" * 40_000]}}
+    for each in (grown, edited):
+        shorten_resource(each)
+        assert is_shortened(each)
+    assert find_ignored_edit(before, grown, NOW) is None
+    event = find_ignored_edit(grown, edited, NOW)
+    assert event is not None
+    assert event.message.startswith("spec.driverArgs of the application")
