@@ -44,7 +44,8 @@ _MAX_WHOLE: Final = 32_000
 _MAX_VALUE: Final = 1_000
 _RESOURCE_METADATA: Final = (*_METADATA, "generation", "finalizers", "managedFields")
 _SHORTENED: Final = "isShortened"
-"""A key that no resource in the API has."""
+_YES: Final = ()
+"""A value that no JSON contains."""
 
 
 def select_decisive_fields(pod: Mapping[str, object]) -> dict[str, object]:
@@ -74,7 +75,7 @@ def is_large(document: Mapping[str, object]) -> bool:
 
 def is_shortened(resource: Mapping[str, object]) -> bool:
     """Whether a resource is the result of `shorten_resource`, so that it must be read before decisions."""
-    return _SHORTENED in resource
+    return resource.get(_SHORTENED) == _YES
 
 
 def shorten_resource(resource: dict[str, object]) -> None:
@@ -94,7 +95,7 @@ def shorten_resource(resource: dict[str, object]) -> None:
         "metadata": {name: value for name, value in selected.items() if digest_value(value) is value},
         "spec": {name: digest_value(value) for name, value in spec.items()},
         "status": {"currentState": {name: digest_value(value) for name, value in current.items()}} if current else {},
-        _SHORTENED: True,
+        _SHORTENED: _YES,
     }
     resource.clear()
     resource.update(short)

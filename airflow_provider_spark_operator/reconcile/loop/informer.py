@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from functools import partial
@@ -13,7 +13,17 @@ from ...kube.client import KubeClient
 from ...kube.errors import KubeError
 from ...kube.listwatch import Change, Changed, Listed, Removed
 from ...kube.resources import NAMESPACES, PODS, SPARK_APPLICATIONS, SPARK_CLUSTERS, ResourceType
-from ..objects.cache import ObjectCache, ObjectKey, drop_managed_fields, key_of, trim_pod, trim_resource, trim_workload
+from ..objects.cache import (
+    ObjectCache,
+    ObjectKey,
+    drop_managed_fields,
+    key_of,
+    pack_pod,
+    trim_pod,
+    trim_resource,
+    trim_workload,
+    unpack,
+)
 from ..objects.pod_selectors import LastDrivers, build_pod_selector, get_application_key
 from ..objects.scope import EveryNamespace, NamedNamespaces, Scope, SelectedNamespaces, is_covered
 from .change_stream import PAUSE_AFTER_REFUSAL, follow_optional, stream_changes
@@ -39,7 +49,7 @@ class Caches:
         applications, clusters = (ObjectCache(trim=trim_resource) for _ in range(2))
         last_drivers = LastDrivers(applications)
         pods = ObjectCache(get_application_key, last_drivers.put, trim_pod, packed=True)
-        workloads = [ObjectCache(trim=trim_workload, packed=True) for _ in range(2)]
+        workloads = [ObjectCache(trim=trim_workload) for _ in range(2)]
         return cls(applications, pods, last_drivers, clusters, *workloads)
 
     def list_all(self) -> tuple[ObjectCache, ...]:
@@ -120,7 +130,7 @@ class Informer:
         self._applications = _KindWatch(client, SPARK_APPLICATIONS, caches.applications, notify)
         self._clusters = _KindWatch(client, SPARK_CLUSTERS, caches.clusters, notify_cluster)
         selector = build_pod_selector(operator_name)
-        self._pods = _KindWatch(client, PODS, caches.pods, notify, get_application_key, trim_pod, selector)
+        self._pods = _KindWatch(client, PODS, caches.pods, notify, get_application_key, pack_pod, selector)
         self._workload_watches = _build_workload_watches(client, caches, notify, notify_cluster) if kueue else ()
         self._synced = asyncio.Event()
 
@@ -238,13 +248,21 @@ def _store(
 ) -> set[ObjectKey]:
     """Store a change in the cache; return the keys of the resources it concerns."""
     match change:
-        case Changed(document):
-            changed = [document] if cache.put(document) else []
-        case Removed(document):
+        case Changed(received):
+            document = unpack(received)
+            changed: Iterable[JsonObject] = [document] if cache.put(document) else []
+        case Removed(received):
+            document = unpack(received)
             changed = [document] if cache.remove(document) else []
         case Listed(items):
-            changed = cache.replace(namespace, items)
+            changed = cache.replace(namespace, _take_all(items))
     return {key for document in changed if (key := concerns(document)) is not None}
+
+
+def _take_all(items: list[JsonObject]) -> Iterator[JsonObject]:
+    # The generators of the changes refer to the list until the next change. The cache may have its own copies.
+    while items:
+        yield unpack(items.pop())
 
 
 def _update_names(change: Change, known: set[str]) -> set[str]:

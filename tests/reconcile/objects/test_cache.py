@@ -1,10 +1,19 @@
+import copy
 from typing import Any
 
 import pytest
 
 from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
 from airflow_provider_spark_operator.reconcile.loop.informer import Caches
-from airflow_provider_spark_operator.reconcile.objects.cache import ObjectCache, ObjectKey, key_of
+from airflow_provider_spark_operator.reconcile.objects.cache import (
+    ObjectCache,
+    ObjectKey,
+    key_of,
+    pack_pod,
+    trim_pod,
+    unpack,
+)
+from tests.builders import build_driver_pod
 
 A = ObjectKey("ns", "a")
 
@@ -86,7 +95,7 @@ def test_answer_not_newer_than_the_deletion_is_not_stored(cache: ObjectCache, an
 
 def test_answer_older_than_a_list_without_its_object_is_not_stored(cache: ObjectCache) -> None:
     cache.put(build_document(version="5"))
-    cache.replace("ns", [build_document("other", "9"), build_document("third", "6")])
+    list(cache.replace("ns", [build_document("other", "9"), build_document("third", "6")]))
     assert not cache.put_answer(build_document(version="7"))
     assert cache.get(A) is None
 
@@ -148,7 +157,7 @@ def test_replace_adds_changes_and_removes_objects(cache: ObjectCache) -> None:
 
 def test_replace_of_all_namespaces_removes_objects_of_every_namespace(cache: ObjectCache) -> None:
     cache.put(build_document("elsewhere", namespace="other"))
-    assert cache.replace(None, []) == [build_document("elsewhere", namespace="other")]
+    assert list(cache.replace(None, [])) == [build_document("elsewhere", namespace="other")]
     assert len(cache) == 0
 
 
@@ -191,10 +200,21 @@ def test_answers_of_a_forgotten_namespace_are_not_stored(cache: ObjectCache, lis
     cache.forget_namespace("ns")
     assert not cache.put_answer(build_document(version="6"))
     assert cache.get(A) is None
-    cache.replace("elsewhere", [])
+    list(cache.replace("elsewhere", []))
     assert not cache.put_answer(build_document(version="7"))
-    cache.replace(listed, [])
+    list(cache.replace(listed, []))
     assert cache.put_answer(build_document(version="8"))
+
+
+def test_packed_pod_shows_only_its_version() -> None:
+    pod = build_driver_pod()
+    pod["metadata"]["resourceVersion"] = "7"
+    packed = copy.deepcopy(pod)
+    pack_pod(packed)
+    trim_pod(pod)
+    assert packed["metadata"] == {"resourceVersion": "7"}
+    assert unpack(packed) == pod
+    assert unpack({**pod, "packed": "by the user"}) == {**pod, "packed": "by the user"}
 
 
 def test_last_states_of_deleted_objects_are_remembered() -> None:
@@ -206,7 +226,7 @@ def test_last_states_of_deleted_objects_are_remembered() -> None:
     last = build_document("a", "4", annotations={"final": "state"})
     cache.remove(last)
     cache.remove(third)  # a live read has already dropped it
-    cache.replace("ns", [])
+    list(cache.replace("ns", []))
     assert remembered == [last, third, second]
 
 
