@@ -31,6 +31,9 @@ from .workload_watch import WorkloadWatch
 
 logger = logging.getLogger(__name__)
 
+# Enough for the pods that change at the same time.
+_MOST_PARSED_PODS = 1_000
+
 
 @dataclass(frozen=True)
 class Caches:
@@ -48,7 +51,7 @@ class Caches:
         """Caches before the first list."""
         applications, clusters = (ObjectCache(trim=trim_resource) for _ in range(2))
         last_drivers = LastDrivers(applications)
-        pods = ObjectCache(get_application_key, last_drivers.put, trim_pod, packed=True)
+        pods = ObjectCache(get_application_key, last_drivers.put, trim_pod, _MOST_PARSED_PODS)
         workloads = [ObjectCache(trim=trim_workload) for _ in range(2)]
         return cls(applications, pods, last_drivers, clusters, *workloads)
 

@@ -82,8 +82,8 @@ class ObjectCache:
         get_owner: Returns the key of the object's owner, for `list_owned`; None if it has none.
         remember: Called with the last known state of each object that a watch has shown as deleted.
         trim: Removes from an answer what the readers of the cache do not need. A watch trims its objects itself.
-        packed: Whether to keep the objects as JSON, which needs less than half of the memory. They are parsed when
-            they are read.
+        most_parsed: The number of objects that are kept as documents: those that changed last. Others are kept as JSON,
+            which needs less than half of the memory, and are parsed when they are read. None for no limit.
 
     Attributes:
         on_replace: Called with the known and the new state when an object changes.
@@ -94,13 +94,13 @@ class ObjectCache:
         get_owner: Callable[[JsonObject], ObjectKey | None] = lambda _: None,
         remember: Callable[[JsonObject], object] = lambda _: None,
         trim: Callable[[JsonObject], None] = drop_managed_fields,
-        *,
-        packed: bool = False,
+        most_parsed: int | None = None,
     ) -> None:
         self.trim = trim
         self.on_replace: Callable[[JsonObject, JsonObject], None] = _ignore
         self._objects: dict[ObjectKey, JsonObject | bytes] = {}
-        self._is_packed = packed
+        self._most_parsed = most_parsed
+        self._parsed: dict[ObjectKey, None] = {}  # with a limit: the keys of the documents, in the order of the changes
         self._get_owner = get_owner
         self._remember = remember
         self._owned: dict[ObjectKey, set[ObjectKey]] = {}
@@ -190,24 +190,35 @@ class ObjectCache:
         self._seen.pop(namespace, None)
 
     def _store(self, document: JsonObject) -> bool:
-        key, stored = key_of(document), to_json(document) if self._is_packed else document
-        # A list of thousands of unchanged objects must not parse them.
-        if stored == self._objects.get(key):
+        key = key_of(document)
+        stored = self._objects.get(key)
+        # A list of thousands of unchanged objects should not parse them.
+        if isinstance(stored, bytes) and stored == to_json(document):
             return False
         known = self.get(key)
         if known is not None and (_has_same_version(document, known) or _is_older(document, known)):
             return False
         if known is not None:
             self._drop(key, known)
-        self._objects[key] = stored
+        self._objects[key] = document
+        if self._most_parsed is not None:
+            self._parsed[key] = None
+            self._pack_oldest(self._most_parsed)
         if known is not None and _is_same(known, document):
             self.on_replace(known, document)
         if owner := self._get_owner(document):
             self._owned.setdefault(owner, set()).add(key)
         return True
 
+    def _pack_oldest(self, most_parsed: int) -> None:
+        if len(self._parsed) > most_parsed:
+            oldest = next(iter(self._parsed))
+            del self._parsed[oldest]
+            self._objects[oldest] = to_json(self._objects[oldest])
+
     def _drop(self, key: ObjectKey, known: JsonObject) -> None:
         del self._objects[key]
+        self._parsed.pop(key, None)
         owner = self._get_owner(known)
         if owner in self._owned:
             self._owned[owner].discard(key)

@@ -30,9 +30,9 @@ def find_owner(of: JsonObject) -> ObjectKey | None:
     return ObjectKey(of["metadata"]["namespace"], name) if name else None
 
 
-@pytest.fixture(params=[False, True], ids=["documents", "packed"])
+@pytest.fixture(params=[None, 0, 1], ids=["documents", "JSON", "both"])
 def cache(request: pytest.FixtureRequest) -> ObjectCache:
-    return ObjectCache(find_owner, packed=request.param)
+    return ObjectCache(find_owner, most_parsed=request.param)
 
 
 def version_of(cache: ObjectCache, key: ObjectKey = A) -> str | None:
@@ -204,6 +204,14 @@ def test_answers_of_a_forgotten_namespace_are_not_stored(cache: ObjectCache, lis
     assert not cache.put_answer(build_document(version="7"))
     list(cache.replace(listed, []))
     assert cache.put_answer(build_document(version="8"))
+
+
+def test_only_the_objects_that_changed_last_are_kept_as_documents() -> None:
+    cache = ObjectCache(most_parsed=2)
+    for name, version in (("a", "1"), ("b", "2"), ("c", "3"), ("a", "4")):
+        cache.put(build_document(name, version))
+    parsed = [key.name for key in cache if cache.get(key) is cache.get(key)]
+    assert sorted(parsed) == ["a", "c"]
 
 
 def test_packed_pod_shows_only_its_version() -> None:
