@@ -6,7 +6,7 @@ so they are reduced to what a timeline needs, and compressed.
 
 import json
 import zlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Final
@@ -48,15 +48,17 @@ class ObservedPods:
         packed: The pods, compressed.
         seen: When all pods were last read, or the first one was. None if no pods were read.
         absences: The deletions, by the uids of the pods.
+        versions: A hash of the versions of all pods. None if not all of them were read last.
     """
 
     packed: bytes = b""
     seen: datetime | None = None
     absences: Mapping[str, Absence] = field(default_factory=dict)
+    versions: int | None = None
 
     def add(
         self,
-        found: Iterable[KubernetesObject],
+        found: Collection[KubernetesObject],
         now: datetime,
         *,
         label: str,
@@ -72,6 +74,9 @@ class ObservedPods:
             is_complete: Whether all pods of the application were read, so that the other ones were deleted.
             hide: Removes secrets from texts.
         """
+        versions = _hash_versions(found) if is_complete else None
+        if versions is not None and versions == self.versions:
+            return replace(self, seen=now)
         known = {pods.get_uid(pod): pod for pod in self.unpack()}
         kept = {
             pods.get_uid(pod): change_texts(reduce_pod(pod, (label,)), lambda text: hide(text)[:_LONGEST_TEXT])
@@ -85,6 +90,7 @@ class ObservedPods:
             now if is_complete else self.seen or now,
             # The answer to an earlier request can arrive last, so a pod that is missing can be seen again.
             {uid: absence for uid, absence in absences.items() if uid in latest and uid not in kept},
+            versions,
         )
 
     def unpack(self) -> list[JsonObject]:
@@ -94,7 +100,12 @@ class ObservedPods:
 
     def is_equal_to(self, other: "ObservedPods") -> bool:
         """Return whether the other observation shows the same, apart from its time."""
-        return replace(self, seen=None) == replace(other, seen=None)
+        return replace(self, seen=None, versions=None) == replace(other, seen=None, versions=None)
+
+
+def _hash_versions(found: Iterable[KubernetesObject]) -> int | None:
+    known = [(pods.get_uid(pod), pods.get_object(pod.get("metadata")).get("resourceVersion")) for pod in found]
+    return hash(frozenset(known)) if known and all(isinstance(version, str) for _, version in known) else None
 
 
 def _is_driver(entry: tuple[str, JsonObject]) -> bool:

@@ -51,6 +51,21 @@ def test_only_what_a_timeline_needs_is_kept() -> None:
     assert set(kept["status"]["containerStatuses"][0]) == {"name", "ready", "state"}
 
 
+def test_pods_are_packed_again_only_if_a_version_has_changed_or_not_all_were_read() -> None:
+    pod = build_spark_pod("pi-exec-1")
+    pod["metadata"]["resourceVersion"] = "1"
+    first = add(ObservedPods(), at(10), pod)
+    second = add(first, at(20), pod)
+    assert second.packed is first.packed
+    assert (second.seen, second.is_equal_to(first)) == (at(20), True)
+    newer = build_spark_pod("pi-exec-1", ended=25)
+    newer["metadata"]["resourceVersion"] = "2"
+    partial = add(second, at(30), newer, is_complete=False)
+    assert not partial.is_equal_to(second)
+    assert add(partial, at(40), newer).is_equal_to(partial)
+    assert add(add(partial, at(40), newer), at(50), pod).is_equal_to(second)
+
+
 def test_timeline_of_kept_pods_equals_that_of_the_pods() -> None:
     document = build_application(*SUCCEEDED)
     pods = [
