@@ -1,5 +1,6 @@
 """Runs of which Python and the page draw the same lanes."""
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 from airflow_provider_spark_operator.core.dialects.progress import ExecutorState
@@ -68,6 +69,15 @@ def build_evicted() -> Timeline:
     return build_timeline(document, at(60))
 
 
+def build_partly_known() -> Iterator[tuple[str, Timeline]]:
+    """Yield runs of which an earlier executor is unknown, or the exact start of an executor."""
+    document = build_application(*RESTARTED[:4], ("Succeeded", 60))
+    timeline = build_timeline(document, at(90))
+    for name, number in (("gap", 2), ("late", 1)):
+        span = PodSpan(f"pi-0-exec-{number}", ExecutorState.ENDED, at(20), at(50), ready=at(20))
+        yield name, replace(timeline, executors=(span,), counts=count_over_time([span]))
+
+
 def build_runs() -> dict[str, Timeline]:
     """Return the runs by name."""
     return {
@@ -80,5 +90,6 @@ def build_runs() -> dict[str, Timeline]:
         ),
         "kubeflow": build_timeline(build_kubeflow("FAILED", "the driver failed"), at(90)),
         "evicted": build_evicted(),
+        **dict(build_partly_known()),
         "submitted": build_timeline(build_application(("Submitted", 0)), at(0)),
     }

@@ -69,7 +69,7 @@ export function layOut(record, { left = 0, right = 100, least = 0.3, ticks = 10,
     const part = rows.length < total ? `, the first ${rows.length}` : "";
     groups.push({ title: `executors: ${total}${part}; at most ${most} at once`, rows, more });
   }
-  const areKnown = !list(record.missing).some(({ what }) => what === "executors");
+  const areKnown = !list(record.missing).some(({ what, why }) => what === "executors" && / earlier /.test(why));
   const parts = listParts(record, areKnown ? counts : [], begin, end).map(put(0));
   return { begin, end, parts, shares: measureShares(parts, end - begin),
     groups: groups.filter(({ rows }) => rows.length).map((group) => ({ ...group, rows: group.rows.map(put(least)) })),
