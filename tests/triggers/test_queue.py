@@ -4,9 +4,11 @@ import asyncio
 import logging
 import threading
 from collections.abc import Mapping
+from datetime import timedelta
 
 import pytest
 
+from airflow_provider_spark_operator.core.report import waits
 from airflow_provider_spark_operator.exceptions import SparkApplicationFailed
 from airflow_provider_spark_operator.follow.narration import narrator
 from airflow_provider_spark_operator.follow.narration.obstacles import Pauses
@@ -73,6 +75,7 @@ async def test_ten_deferred_tasks_end_as_their_applications_do(
     cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(narrator, "BACKGROUND", Pauses((0.01, 0.05), (0.01, 0.05), request=0.0))
+    monkeypatch.setattr(waits, "_SHORTEST", timedelta())
     logged = {name: threading.Event() for name in NAMES}
     queue, listener = Queue(logged), Listener(logged)
     cluster.script = queue.queue
@@ -95,3 +98,5 @@ async def test_ten_deferred_tasks_end_as_their_applications_do(
         else:
             found = await asyncio.to_thread(tasks[name].resume_execution, method, {"event": event.payload}, context)
             assert found == name
+        (wait,) = instances[name].xcoms["spark_run"]["waits"]
+        assert wait["text"] == "queue team-a: insufficient unused quota for cpu"

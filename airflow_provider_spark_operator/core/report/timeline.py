@@ -132,6 +132,7 @@ def build_timeline(
     all_pods: Sequence[KubernetesObject] | None = None,
     events: Collection[KubernetesObject] = (),
     absences: Mapping[str, Absence] | None = None,
+    queue_causes: Sequence[tuple[datetime, str]] = (),
 ) -> Timeline:
     """Build the timeline of a live or finished application. Never raises on a malformed document.
 
@@ -141,6 +142,7 @@ def build_timeline(
         all_pods: Pods, among them those of the application. None if they were not read.
         events: Events of the namespace. They describe executors whose pods no longer exist.
         absences: The deletions of pods in `all_pods` that no longer exist, by their uids.
+        queue_causes: Why it was not admitted to its queue, with the times at which this was read, oldest first.
     """
     dialect, summary = dialect_of(resource.get("apiVersion")), summarize(resource, now, all_pods, events)
     seen, known = summary.progress, all_pods or ()
@@ -168,7 +170,7 @@ def build_timeline(
         executors=executors,
         counts=count_over_time(executors),
         marks=tuple(sorted(_list_marks(attempts, executors, summary), key=lambda mark: mark.time)),
-        waits=list_waits(attempts, summary.queue, own_pods, own_events),
+        waits=list_waits(attempts, summary.queue, own_pods, own_events, queue_causes),
         requests=shown | estimated,
         estimated=frozenset(estimated),
         uid=pods.get_text(metadata.get("uid")),

@@ -12,6 +12,7 @@ from ..states.states import FAILURE, INITIALIZING, RUNNING, STARTING, Applicatio
 from .attempts import Attempt, StateSpan
 from .pod_spans import PodSpan, count_unknown_executors
 from .timeline import Timeline
+from .waits import WaitKind
 
 MAX_EXECUTORS: Final = 20
 _SECOND: Final = timedelta(seconds=1)
@@ -46,7 +47,7 @@ class Bar:
         end: When it ends.
         tone: What its colour says.
         lasted: Its duration.
-        detail: How a driver or an executor ended. Empty if nothing is known.
+        detail: How a driver or an executor ended, or that the application was in a queue. Empty if nothing is known.
     """
 
     label: str
@@ -212,7 +213,13 @@ def _build_state(state: StateSpan, timeline: Timeline) -> Bar | None:
         least = min(_SECOND, run / 100) if state.end and tone is not Tone.RUNNING else timedelta()
     if end - state.begin < least:
         return None  # its row would look empty
-    return Bar(state.state, state.begin, end, tone, _format_lasted(end - state.begin))
+    detail = "in the queue" if tone is Tone.WAITING and _is_queued(timeline, state.begin) else ""
+    return Bar(state.state, state.begin, end, tone, _format_lasted(end - state.begin), detail)
+
+
+def _is_queued(timeline: Timeline, time: datetime) -> bool:
+    queues = [wait for wait in timeline.waits if wait.kind is WaitKind.QUEUE]
+    return any(wait.begin <= time and (wait.end is None or time < wait.end) for wait in queues)
 
 
 def _build_pod(span: PodSpan, tone: Tone, timeline: Timeline) -> Bar:

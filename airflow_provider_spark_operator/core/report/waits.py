@@ -81,6 +81,7 @@ def list_waits(
     queue: str,
     all_pods: Iterable[KubernetesObject],
     events: Sequence[KubernetesObject],
+    queue_causes: Sequence[tuple[datetime, str]] = (),
 ) -> tuple[Wait, ...]:
     """Return what an application and its pods have waited for, in the order of the beginnings.
 
@@ -91,27 +92,38 @@ def list_waits(
         queue: The queue of Kueue in its labels. Empty if there is none.
         all_pods: Its pods.
         events: The Events about it and its pods, oldest first.
+        queue_causes: Why it was not admitted to its queue, with the times at which this was read, oldest first.
     """
     waits = [
-        *_list_state_waits(attempts, queue, events),
+        *_list_state_waits(attempts, queue, events, queue_causes),
         *_list_quota_waits(events),
         *_list_pod_waits(all_pods, events),
     ]
     return tuple(_merge(waits))
 
 
-def _list_state_waits(attempts: Sequence[Attempt], queue: str, events: Sequence[KubernetesObject]) -> Iterator[Wait]:
+def _list_state_waits(
+    attempts: Sequence[Attempt],
+    queue: str,
+    events: Sequence[KubernetesObject],
+    queue_causes: Sequence[tuple[datetime, str]],
+) -> Iterator[Wait]:
     """Yield the states in which an application waits for its queue, or for quota to create a pod."""
     pending = [pods.get_text(event.get("message")) for event in events if event.get("reason") in _QUEUED]
-    text = (pending[-1] if pending else "") or f"waits for admission to queue {queue}"
+    causes = list(queue_causes)
     for state in (state for attempt in attempts for state in attempt.states):
-        if state.begin is None:
+        begin, end = state.begin, state.end
+        if begin is None:
             continue
         is_queued = queue and state.apache_state in INITIALIZING | {ApplicationState.SUSPENDED}
-        if is_queued and (state.end is None or state.end - state.begin >= _SHORTEST):
-            yield Wait(WaitKind.QUEUE, _APPLICATION, state.begin, state.end, text)
+        if is_queued and (end is None or end - begin >= _SHORTEST):
+            # The times of a status can be whole seconds, and the first one can be late.
+            known = [text for time, text in causes if end is None or time - end <= _SHORTEST]
+            del causes[: len(known)]  # of this wait, not of the next one
+            text = (pending[-1] if pending else "") or ": ".join((f"queue {queue}", *known[-1:]))
+            yield Wait(WaitKind.QUEUE, _APPLICATION, begin, end, text)
         if _QUOTA in (state.message or ""):
-            yield Wait(WaitKind.QUOTA, _APPLICATION, state.begin, state.end or state.begin, state.message or "")
+            yield Wait(WaitKind.QUOTA, _APPLICATION, begin, end or begin, state.message or "")
 
 
 def _list_quota_waits(events: Iterable[KubernetesObject]) -> Iterator[Wait]:

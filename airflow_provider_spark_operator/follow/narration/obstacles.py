@@ -290,6 +290,8 @@ class ObstacleWatch:
             self._hold = None
             return
         self._situation.obstacle = sentence = hold.describe(self._client.get_time())
+        if self._recorder is not None and hold.detail:
+            self._recorder.note_hold(hold.detail)
         cause, time = hold.cause, asyncio.get_running_loop().time()
         if cause != self._hold or time >= self._last_reminder + _REMINDER_SECONDS:
             self._hold, self._last_reminder = cause, time

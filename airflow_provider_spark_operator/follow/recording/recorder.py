@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -48,6 +49,8 @@ _LAST_READ_SECONDS = 1.0
 _LAST_WRITE_SECONDS = 5.0
 # More pods are packed on another thread, because a thousand take 0.2 s.
 _FEW_PODS = 50
+# How many causes of waits for a queue are kept. They are read every two minutes.
+_CAUSES = 50
 # The least bytes of a packed pod.
 _PACKED_BYTES = 30
 _MAX_LOGS = 10
@@ -101,6 +104,7 @@ class RunRecorder:
         self._end: tuple[Verdict, Evidence] | None = None
         self._is_running = False
         self._waiting = ""
+        self._queue_causes = deque[tuple[datetime, str]](maxlen=_CAUSES)
         self._refusal: str | None = None
         self._spark: SparkMetrics | None = None
         self._spark_problem = ""
@@ -166,6 +170,11 @@ class RunRecorder:
         self._spark, self._spark_problem = metrics, problem
         self._schedule.note_change()
         self._check()
+
+    def note_hold(self, cause: str) -> None:
+        """Note why the application is not admitted to its queue now."""
+        if self._client is not None:
+            self._queue_causes.append((self._client.get_time(), self._hide(cause)))
 
     def note_report(self, report: JobReport) -> None:
         """Note what the job of the current attempt has reported."""
@@ -330,6 +339,7 @@ class RunRecorder:
             all_pods=None if self._refusal and observed.seen is None else known,
             events=[change_texts(event, self._hide) for event in events] if self._has_secrets else events,
             absences=absences,
+            queue_causes=tuple(self._queue_causes),
         )
 
     def _build(self, resource: KubernetesObject, now: datetime) -> JsonObject:

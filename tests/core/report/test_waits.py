@@ -119,15 +119,26 @@ def test_image_that_cannot_be_pulled_is_named() -> None:
 def test_application_in_a_queue_waits_until_its_driver_is_requested() -> None:
     moves = (("Submitted", 0), ("DriverRequested", 30), ("RunningHealthy", 35), ("Suspended", 40))
     first, second = list_found(*moves, queue="team-a")
-    text = "waits for admission to queue team-a"
     assert (first, second) == (
-        Wait(WaitKind.QUEUE, "application", at(0), at(30), text),
-        Wait(WaitKind.QUEUE, "application", at(40), None, text),
+        Wait(WaitKind.QUEUE, "application", at(0), at(30), "queue team-a"),
+        Wait(WaitKind.QUEUE, "application", at(40), None, "queue team-a"),
     )
     assert list_found(*moves) == ()
     assert list_found(("Submitted", 0), ("DriverRequested", 0.5), queue="team-a") == ()
     events = [build_event("KueueAdmissionPending", 1, message="no quota for 4 cores")]
     assert [wait.text for wait in list_found(*moves, queue="team-a", events=events)] == ["no quota for 4 cores"] * 2
+
+
+def test_wait_for_a_queue_names_the_latest_cause_that_was_known_during_it() -> None:
+    moves = (("Submitted", 0), ("DriverRequested", 30), ("RunningHealthy", 35), ("Suspended", 40))
+    causes = [(at(5), "no quota for 4 cores"), (at(20), "no quota for 2 cores"), (at(45), "preempted")]
+    document = build_application(*moves, ("DriverRequested", 50), ("Suspended", 55))
+    document["metadata"]["labels"] = {LABEL_QUEUE_NAME: "team-a"}
+    assert [wait.text for wait in build_timeline(document, at(60), queue_causes=causes).waits] == [
+        "queue team-a: no quota for 2 cores",
+        "queue team-a: preempted",
+        "queue team-a",
+    ]
 
 
 def test_exceeded_quota_is_a_wait() -> None:

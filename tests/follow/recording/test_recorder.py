@@ -122,6 +122,20 @@ async def test_application_that_waits_is_not_read() -> None:
     assert [each.get("waiting") for _, each in store.records] == [None, "queue team-a is full"]
 
 
+async def test_record_names_what_the_queue_lacked_after_the_application_was_admitted() -> None:
+    async with record(Client(), Store(), hide=lambda text: text.replace("hunter2", "***")) as recorder:
+        resource = build_stored("pi", "u1", "5", "Submitted", "DriverRequested")
+        resource["metadata"]["labels"] = {"kueue.x-k8s.io/queue-name": "team-a"}
+        resource["status"]["stateTransitionHistory"]["1"]["lastTransitionTime"] = "2026-01-01T00:01:00Z"
+        await asyncio.sleep(10)
+        recorder.note_hold("no quota in hunter2")
+        await asyncio.sleep(60)
+        recorder.update(read_progress(resource), resource)
+        found = recorder.build()
+    assert found is not None
+    assert [(one["kind"], one["text"]) for one in found["waits"]] == [("queue", "queue team-a: no quota in ***")]
+
+
 async def test_time_that_passes_is_no_change_of_what_the_application_waits_for() -> None:
     client, store = Client(), Store()
     began = client.get_time()

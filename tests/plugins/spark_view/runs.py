@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from airflow_provider_spark_operator.core.dialects.progress import ExecutorState
+from airflow_provider_spark_operator.core.kubernetes.names import LABEL_QUEUE_NAME
 from airflow_provider_spark_operator.core.report.pod_spans import PodSpan, count_over_time
 from airflow_provider_spark_operator.core.report.timeline import Mark, MarkKind, Timeline, build_timeline
 from airflow_provider_spark_operator.core.report.waits import Wait, WaitKind
@@ -78,6 +79,14 @@ def build_partly_known() -> Iterator[tuple[str, Timeline]]:
         yield name, replace(timeline, executors=(span,), counts=count_over_time([span]))
 
 
+def build_queued() -> Timeline:
+    """Return a run that waited for its queue twice: until it was admitted, and after a preemption."""
+    moves = (("Submitted", 0), ("DriverRequested", 30), ("RunningHealthy", 37), ("Suspended", 50))
+    document = build_application(*moves, ("DriverRequested", 59), ("Succeeded", 90))
+    document["metadata"]["labels"] = {LABEL_QUEUE_NAME: "team-a"}
+    return build_timeline(document, at(120))
+
+
 def build_runs() -> dict[str, Timeline]:
     """Return the runs by name."""
     return {
@@ -91,5 +100,6 @@ def build_runs() -> dict[str, Timeline]:
         "kubeflow": build_timeline(build_kubeflow("FAILED", "the driver failed"), at(90)),
         "evicted": build_evicted(),
         **dict(build_partly_known()),
+        "queued": build_queued(),
         "submitted": build_timeline(build_application(("Submitted", 0)), at(0)),
     }

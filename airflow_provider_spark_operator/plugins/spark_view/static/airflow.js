@@ -30,7 +30,6 @@ const readIds = (one) =>
   ({ dag: one.dag_id, run: one.run_id ?? one.dag_run_id, task: one.task_id, index: one.map_index });
 const formatTasks = ({ dag, run = "~" }) => `dags/${encode(dag)}/dagRuns/${encode(run)}/taskInstances`;
 const formatTask = (one) => `${formatTasks(one)}/${encode(one.task)}`;
-
 async function read(path, parameters = {}) {
   const query = Object.entries(parameters).flatMap(([name, value]) => [value].flat().map((one) => [name, one]));
   const address = new URL(`../api/v2/${path}?${new URLSearchParams(query)}`, document.baseURI);

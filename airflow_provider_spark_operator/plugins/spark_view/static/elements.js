@@ -3,7 +3,6 @@ const [SVG, LONGEST] = ["http://www.w3.org/2000/svg", 5000];
 /** Return an element with attributes, listeners and children: elements and texts; missing ones are left out. */
 export const make = (tag, attributes, ...children) => fill(document.createElement(tag), attributes, children);
 export const draw = (tag, attributes, ...children) => fill(document.createElementNS(SVG, tag), attributes, children);
-
 function fill(element, attributes = {}, children = []) {
   for (const [name, value] of Object.entries(attributes)) {
     if (typeof value === "function") element.addEventListener(name, value);

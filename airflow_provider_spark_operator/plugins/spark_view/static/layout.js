@@ -107,14 +107,16 @@ function buildMissing(record) {
   return [{ title: `attempt ${last > 1 ? `1-${last}` : "1"}: no longer in the status`, rows: [
     { label: "states unknown", begin, end, tone: "waiting", lasted: formatShort(end - begin) }] }];
 }
+const isQueue = (time) => (one) => one.kind === "queue" && readTime(one.begin) <= time && !(readTime(one.end) <= time);
 function buildAttempt({ number, states, driver }, record, first, now) {
   const known = list(states).filter(({ begin }) => readTime(begin) !== undefined);
   const rows = known.flatMap((state) => {
     const [begin, tone, isOpen] = [readTime(state.begin), findTone(state), !state.end || state.phase === "running"];
     const end = Math.max(Math.min(readTime(state.end) ?? now, now), begin);
     const least = isEnd(tone) ? 1000 : isOpen ? 0 : Math.min(1000, (now - first) / 100);
+    const detail = tone === "waiting" && list(record.waits).some(isQueue(begin)) ? "in the queue" : "";
     const words = { label: String(state.state), lasted: formatShort(end - begin), message: formatReason(state) };
-    return end - begin < least ? [] : [{ ...words, begin, end, tone }]; // it would look empty
+    return end - begin < least ? [] : [{ ...words, detail, begin, end, tone }]; // it would look empty
   });
   const stop = known.findLast(({ phase }) => phase === "failed" || phase === "succeeded");
   const cause = driver?.state === "Failed" && stop?.phase === "failed" && formatReason(stop); // of a deleted pod
