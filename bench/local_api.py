@@ -1,8 +1,9 @@
 """The speed of the local API server, compared with a real kube-apiserver: `python -m bench.local_api`.
 
 Both serve the same requests on this machine: 20 concurrent clients create, read, change and list 1,000 pods. Then 200
-watches receive each of 50 changes. Each server runs in its own process, with TLS. The memory is that of all processes
-of the control plane. The real server needs `KUBEBUILDER_ASSETS`, a folder with etcd and kube-apiserver.
+watches receive each of 50 changes. The pods are bound to a node that does not exist, so that neither server starts
+them. Each server runs in its own process, with TLS. The memory is that of all processes of the control plane. The real
+server needs `KUBEBUILDER_ASSETS`, a folder with etcd and kube-apiserver.
 """
 
 import asyncio
@@ -21,7 +22,7 @@ import aiohttp
 
 from bench.goals import require
 
-from contract.documents import build_pod
+from contract.documents import build_bound_pod
 from contract.servers import read_server
 from control_plane import Server, start_server
 
@@ -79,7 +80,7 @@ async def measure_requests(client: Client) -> dict[str, float]:
     patch = {"metadata": {"labels": {"changed": "yes"}}}
     return {
         "create a pod, per second": await run_in_parallel(
-            PODS, lambda n: client.send("POST", body=build_pod(f"p-{n}"))
+            PODS, lambda n: client.send("POST", body=build_bound_pod(f"p-{n}"))
         ),
         "get a pod, per second": await run_in_parallel(PODS, lambda n: client.send("GET", f"/p-{n}")),
         "patch a pod, per second": await run_in_parallel(
@@ -91,7 +92,7 @@ async def measure_requests(client: Client) -> dict[str, float]:
 
 async def measure_watches(client: Client) -> list[float]:
     """Measure the delay of each change at each watch, in milliseconds."""
-    await client.send("POST", body=build_pod("watched", labels={"watched": "yes"}))
+    await client.send("POST", body=build_bound_pod("watched", labels={"watched": "yes"}))
     sent: dict[int, float] = {}
     waited: list[float] = []
     opened, everything = asyncio.Semaphore(0), asyncio.Event()

@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import shutil
 from collections.abc import AsyncIterator, Callable, Sequence
 from datetime import datetime
 from pathlib import Path
@@ -15,6 +14,7 @@ from ..api.store.store import Store
 from ..api.store.watch import DELETED
 from ..clock import utc_now
 from .containers.container_log import MAX_FILE_BYTES
+from .containers.volumes import remove_folder
 from .node.access import ApiAccess
 from .node.images import DEFAULT_IMAGES, ImageRule, uses_assigned_ports
 from .node.memory import MemoryLimits
@@ -77,7 +77,7 @@ class Kubelet:
         Raises:
             OSError: The home directory is not writable.
         """
-        shutil.rmtree(self._node.home / "pods", ignore_errors=True)
+        self._remove_folders()
         self._node.home.mkdir(parents=True, exist_ok=True)
         with contextlib.suppress(ApiStatusError):
             self._store.create(NODES, None, build_node_document(self._clock(), self._max_pods))
@@ -89,6 +89,11 @@ class Kubelet:
             await self._stop()
             memory.cancel()
             await asyncio.wait({memory})
+            self._remove_folders()
+
+    def _remove_folders(self) -> None:
+        for name in ("pods", "credentials"):
+            remove_folder(self._node.home / name)
 
     async def read(self, namespace: str, pod: str, container: str, options: LogOptions) -> AsyncIterator[bytes]:
         """Yield the log of a container in pieces; `follow` continues until the container has terminated.
@@ -116,9 +121,9 @@ class Kubelet:
         try:
             async for event in subscription:
                 if event.type == DELETED:
-                    self._handle_deletion(event.object)
+                    self._handle_deletion(event.current)
                 else:
-                    self._handle_change(event.object)
+                    self._handle_change(event.current)
         except ApiStatusError as error:
             if error.code != _EXPIRED:
                 raise
@@ -160,7 +165,7 @@ class Kubelet:
         with contextlib.suppress(OSError):
             ended = sorted(set(folder.iterdir()) - running, key=lambda path: path.stat().st_mtime)
             for path in ended[:-_KEPT_LOG_FOLDERS]:
-                shutil.rmtree(path, ignore_errors=True)
+                remove_folder(path)
 
     async def _stop(self) -> None:
         """Kill all pods and wait for their end."""

@@ -53,7 +53,7 @@ class StatefulSetController:
             subscription = self._store.changes.subscribe(kind, None, version)
             try:
                 async for event in subscription:
-                    self._queue_set(places(event.object))
+                    self._queue_set(places(event.current))
             except ApiStatusError as error:
                 if error.code != _EXPIRED:
                     raise
@@ -80,7 +80,7 @@ class StatefulSetController:
     def _reconcile(self, namespace: str, name: str) -> None:
         if not self._store.objects.exists(STATEFUL_SETS, namespace, name):
             return
-        stateful_set = self._store.objects.get(STATEFUL_SETS, namespace, name)
+        stateful_set = self._store.objects.get_shared(STATEFUL_SETS, namespace, name)
         if "deletionTimestamp" in stateful_set["metadata"]:
             return
         pods = [pod for pod in self._store.objects.list_shared(PODS, namespace) if belongs_to(stateful_set, pod)]

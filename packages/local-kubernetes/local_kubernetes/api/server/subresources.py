@@ -83,7 +83,7 @@ class SubresourceHandlers:
 
     async def _log(self, request: ResourceRequest) -> web.StreamResponse:
         options = parse_log_options(request.name, request.http.query)
-        pod = self._store.objects.get(PODS, *request.place)
+        pod = self._store.objects.get_shared(PODS, *request.place)
         container = find_container(pod, options)
         if not pod["spec"].get("nodeName"):
             return web.Response(status=204)
@@ -94,7 +94,7 @@ class SubresourceHandlers:
     async def _proxy(self, request: ResourceRequest) -> web.StreamResponse:
         name, port = split_name(request.name)
         namespace = request.path.namespace or ""
-        pod = self._store.objects.get(PODS, namespace, name)
+        pod = self._store.objects.get_shared(PODS, namespace, name)
         address = get_text(pod, ("status", "podIP"))
         if not address:
             raise build_bad_request("address not allowed")
@@ -102,7 +102,7 @@ class SubresourceHandlers:
         return await forward_request(request.http, address, port)
 
     async def _forward_port(self, request: ResourceRequest) -> web.StreamResponse:
-        pod = self._store.objects.get(PODS, *request.place)
+        pod = self._store.objects.get_shared(PODS, *request.place)
         port = parse_forwarded_port(request.http)
         if get_text(pod, ("status", "phase")) != "Running":
             raise build_bad_request(f"pod {request.name} is not running")
@@ -123,7 +123,7 @@ class SubresourceHandlers:
 
     async def _scale(self, request: ResourceRequest) -> web.StreamResponse:
         served, options = request.served, request.parse_write_options()
-        current = self._store.objects.get(served.kind, *request.place)
+        current = self._store.objects.get_shared(served.kind, *request.place)
         if request.http.method != "GET":
             if request.http.method == "PUT":
                 wanted = await read_object(request.http)

@@ -36,7 +36,7 @@ class Deletion:
         return new
 
     def delete(self, kind: Kind, current: JsonObject, grace: int, propagation: str | None) -> JsonObject:
-        """Remove an object or mark it as deleted; return a copy of its last or present version.
+        """Remove an object or mark it as deleted; return its last or present version.
 
         Args:
             kind: The object's kind.
@@ -52,13 +52,13 @@ class Deletion:
             if new != current:
                 self._storage.put(kind, new, current)
                 garbage.collect_marked(self._store, kind, new)
-            return copy_json(new)
+            return new
         if kind.key == PODS.key:
             self._mark(kind, new, grace)
             if current["metadata"].get("deletionGracePeriodSeconds"):
                 self._storage.put(kind, copy_json(new), current)  # the end of a grace period is a separate change
         self.remove(kind, new)
-        return copy_json(new)
+        return new
 
     def is_complete(self, kind: Kind, new: JsonObject, current: JsonObject) -> bool:
         """Return whether an update of an object that is marked as deleted ends the last delay of its removal."""

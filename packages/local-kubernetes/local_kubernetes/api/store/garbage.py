@@ -88,7 +88,7 @@ def collect_removed(store: OwnedObjects, kind: Kind, document: JsonObject) -> No
     """After an object was deleted: delete its dependents, and the objects that waited for it."""
     uid = document["metadata"]["uid"]
     for place in store.objects.owners.list_dependents(uid):
-        dependent = store.objects.get(place[0], place[1] or None, place[2])
+        dependent = store.objects.get_shared(place[0], place[1] or None, place[2])
         if any(store.objects.owners.find_place(owner["uid"]) for owner in list_owners(dependent)):
             _release(store, place, uid)
         else:
@@ -120,7 +120,7 @@ def _finish_foreground(store: OwnedObjects, uid: str) -> None:
     if place is None:
         return
     kind, namespace, name = place
-    metadata = store.objects.get(kind, namespace or None, name)["metadata"]
+    metadata = store.objects.get_shared(kind, namespace or None, name)["metadata"]
     waits = "deletionTimestamp" in metadata and FOREGROUND_FINALIZER in (metadata.get("finalizers") or [])
     if not waits or any(_is_blocking(store, dependent, uid) for dependent in store.objects.owners.list_dependents(uid)):
         return
@@ -133,7 +133,7 @@ def _finish_foreground(store: OwnedObjects, uid: str) -> None:
 
 
 def _is_blocking(store: OwnedObjects, place: Place, owner: str) -> bool:
-    dependent = store.objects.get(place[0], place[1] or None, place[2])
+    dependent = store.objects.get_shared(place[0], place[1] or None, place[2])
     return any(
         reference["uid"] == owner and reference.get("blockOwnerDeletion") for reference in list_owners(dependent)
     )

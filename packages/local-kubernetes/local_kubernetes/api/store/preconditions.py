@@ -1,6 +1,6 @@
 """Preconditions of changes, and the part of an object that a request can change."""
 
-from ..kinds.documents import JsonObject, copy_json
+from ..kinds.documents import JsonObject
 from ..kinds.kinds import NAMESPACES, Kind
 from ..kinds.status import ApiStatusError, build_conflict, build_forbidden, build_precondition_failed
 from ..rules.metadata import ensure_metadata
@@ -74,8 +74,7 @@ def check_update(kind: Kind, current: JsonObject, new: JsonObject) -> None:
 def merge_subresource(kind: Kind, current: JsonObject, new: JsonObject, subresource: str | None) -> JsonObject:
     """Return the current object with the part of an update that its subresource can write."""
     if subresource == "status":
-        result = copy_json(current)
-        result["status"] = new.get("status")
+        result = current | {"metadata": dict(current["metadata"]), "status": new.get("status")}
         writable = ("managedFields",) if kind.custom else ("annotations", "finalizers", "labels", "managedFields")
         for key in writable:
             if key in new["metadata"]:
@@ -85,7 +84,7 @@ def merge_subresource(kind: Kind, current: JsonObject, new: JsonObject, subresou
     else:
         result = new
         if kind.status:
-            result["status"] = copy_json(current.get("status"))
+            result["status"] = current.get("status")
     if result.get("status", ...) is None:
         del result["status"]
     return result

@@ -1,8 +1,8 @@
 """Changes of objects, with preconditions on their versions and namespaces.
 
-All methods are synchronous and belong to the event loop's thread, so each is atomic. Documents are copied when they
-enter and leave. `Objects` reads the objects, `Deletion` deletes them, and `Storage` stores them. `admission` and
-`schema` validate the documents of a kind.
+All methods are synchronous and belong to the event loop's thread, so each is atomic. A document belongs to the store
+after a call: nothing changes it, and the versions of an object share their equal parts. `Objects` reads the objects,
+`Deletion` deletes them, and `Storage` stores them. `admission` and `schema` validate the documents of a kind.
 """
 
 import time
@@ -65,19 +65,16 @@ class Store:
         Raises:
             ApiStatusError: 404 or 403 (the namespace does not exist, or is being deleted), 409; 400 or 422 (metadata).
         """
-        new = copy_json(document)
-        self._require_namespace(kind, namespace, new)
-        name = complete_new(kind, namespace, new, self._clock())
+        self._require_namespace(kind, namespace, document)
+        name = complete_new(kind, namespace, document, self._clock())
         if self.objects.exists(kind, namespace, name):
             raise build_already_exists(kind, name)
         if kind.custom and kind.status:
-            new.pop("status", None)
-        if dry_run:
-            return new
-        self._storage.put(kind, new, None)
-        created = copy_json(new)
-        garbage.collect_created(self, kind, new)
-        return created
+            document.pop("status", None)
+        if not dry_run:
+            self._storage.put(kind, document, None)
+            garbage.collect_created(self, kind, document)
+        return document
 
     def update(
         self,
@@ -100,7 +97,7 @@ class Store:
                 invalid metadata. Exceptions of `change` are propagated.
         """
         current = self.objects.get_shared(kind, namespace, name)
-        new = copy_json(change(copy_json(current)))
+        new = change(copy_json(current))
         check_update(kind, current, new)
         new = merge_subresource(kind, current, new, subresource)
         complete_update(kind, current, new)
@@ -113,7 +110,7 @@ class Store:
             self._deletion.remove(kind, copy_json(current))
         else:
             self._storage.put(kind, new, current)
-        return copy_json(new)
+        return new
 
     def delete(
         self,

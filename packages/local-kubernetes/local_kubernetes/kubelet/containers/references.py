@@ -88,7 +88,7 @@ class References:
 
     def _get_document(self, kind: Kind, word: str, name: str, *, optional: bool) -> JsonObject:
         try:
-            return self._store.objects.get(kind, self._namespace, name)
+            return self._store.objects.get_shared(kind, self._namespace, name)
         except ApiStatusError as error:
             if optional:
                 return {}

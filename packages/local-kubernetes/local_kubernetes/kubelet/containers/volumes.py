@@ -27,7 +27,7 @@ class PodFolders:
     Args:
         volumes: Directory with one directory for each volume.
         claims: Directory with one directory for each persistent volume claim; it outlives the pod.
-        credentials: Files of the pod's service account: `token`, `ca.crt`, `namespace`.
+        credentials: Files of all service accounts of the namespace: `token`, `ca.crt`, `namespace`.
     """
 
     volumes: Path
@@ -67,10 +67,11 @@ def refresh_volumes(pod: JsonObject, references: References, folders: PodFolders
 
 
 def make_credentials(folder: Path, api: ApiAccess, namespace: str) -> None:
-    """Write the files of a pod's service account; raises OSError if they cannot be written."""
-    _write_file(folder / "token", api.token.encode(), 0o600)
-    _write_file(folder / "ca.crt", api.ca_file.read_bytes(), 0o644)
-    _write_file(folder / "namespace", namespace.encode(), 0o644)
+    """Write the files of the service accounts of a namespace unless they exist; raises OSError if that fails."""
+    if not (folder / "namespace").exists():
+        _write_file(folder / "token", api.token.encode(), 0o600)
+        _write_file(folder / "ca.crt", api.ca_file.read_bytes(), 0o644)
+        _write_file(folder / "namespace", namespace.encode(), 0o644)
 
 
 def map_mounts(container: JsonObject, volumes: Mapping[str, Path], expand: Callable[[str], str]) -> dict[str, Path]:
@@ -235,5 +236,5 @@ def _write_file(path: Path, content: bytes, mode: int) -> None:
 
 
 def remove_folder(folder: Path) -> None:
-    """Delete a pod's directory as far as possible."""
+    """Delete a directory as far as possible."""
     shutil.rmtree(folder, ignore_errors=True)

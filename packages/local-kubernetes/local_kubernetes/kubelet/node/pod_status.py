@@ -94,11 +94,6 @@ def build_pod_status(
     return status
 
 
-def build_scheduled_condition(now: datetime) -> JsonObject:
-    """Return the condition of a pod that is bound to a node."""
-    return _build_condition("PodScheduled", {}, now)
-
-
 def build_unschedulable_condition(message: str, now: datetime) -> JsonObject:
     """Return the condition of a pod that cannot be bound to a node."""
     absent = {"status": "False", "reason": "Unschedulable", "message": message}

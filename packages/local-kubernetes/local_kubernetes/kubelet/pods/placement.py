@@ -4,7 +4,7 @@ import asyncio
 
 from ...api.kinds.status import ApiStatusError
 from ..node.node import NO_PLACE, NODE_NAME, SCHEDULER_NAME, Node, find_scheduling_refusal
-from ..node.pod_status import build_scheduled_condition, build_unschedulable_condition
+from ..node.pod_status import build_unschedulable_condition
 from .pod_object import PodObject
 
 
@@ -48,8 +48,10 @@ class Placement:
     async def _acquire_place(self) -> bool:
         """Wait for a place if all are taken; False if the pod must terminate before one is free."""
         places = self._node.places
-        if places.locked():
-            self._report_unschedulable(NO_PLACE)
+        if not places.locked():
+            self._has_place = await places.acquire()
+            return True
+        self._report_unschedulable(NO_PLACE)
         place = asyncio.ensure_future(places.acquire())
         termination = asyncio.ensure_future(self._termination.wait())
         try:
@@ -64,7 +66,6 @@ class Placement:
             self._pod.bind()
         except ApiStatusError:
             return  # the pod was deleted; the watch reports it
-        self._pod.write_condition(build_scheduled_condition(self._node.clock()))
         message = f"Successfully assigned {self._pod.namespace}/{self._pod.name} to {NODE_NAME}"
         self._pod.record_event("Scheduled", message, component=SCHEDULER_NAME)
 

@@ -115,7 +115,7 @@ class PodWorker:
             pod=self._pod.document,
             references=References(self._node.store, self.namespace),
             volumes={},
-            folders=PodFolders(self._root / "volumes", claims, self._root / "credentials"),
+            folders=PodFolders(self._root / "volumes", claims, self._node.home / "credentials" / self.namespace),
             root=self._root,
             logs=self._logs,
             publish=self._status.publish,

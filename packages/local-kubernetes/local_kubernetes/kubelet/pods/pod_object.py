@@ -92,5 +92,5 @@ class PodObject:
             self.gone.set()
 
     def _update(self, change: Callable[[JsonObject], JsonObject], *, subresource: str | None = None) -> None:
-        if self._store.objects.get(PODS, self.namespace, self.name)["metadata"]["uid"] == self.uid:
+        if self._store.objects.get_shared(PODS, self.namespace, self.name)["metadata"]["uid"] == self.uid:
             self.document = self._store.update(PODS, self.namespace, self.name, change, subresource=subresource)
