@@ -17,7 +17,7 @@ from . import remover
 LOCK_FILE = "lock"
 _PRIVATE_FOLDER = 0o700
 _PRIVATE_FILE = 0o600
-OF_ONE_RUN = ("pods", "kubeconfig", "ca.crt", "server.crt", "server.key")
+OF_ONE_RUN = ("pods", "credentials", "kubeconfig", "ca.crt", "server.crt", "server.key")
 """The entries of the directory that are deleted when the cluster ends."""
 _LOCK_ATTEMPTS = 10
 _LOCK_PAUSE = 0.02

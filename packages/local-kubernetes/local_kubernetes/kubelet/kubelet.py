@@ -77,7 +77,6 @@ class Kubelet:
         Raises:
             OSError: The home directory is not writable.
         """
-        self._remove_folders()
         self._node.home.mkdir(parents=True, exist_ok=True)
         with contextlib.suppress(ApiStatusError):
             self._store.create(NODES, None, build_node_document(self._clock(), self._max_pods))
@@ -89,11 +88,6 @@ class Kubelet:
             await self._stop()
             memory.cancel()
             await asyncio.wait({memory})
-            self._remove_folders()
-
-    def _remove_folders(self) -> None:
-        for name in ("pods", "credentials"):
-            remove_folder(self._node.home / name)
 
     async def read(self, namespace: str, pod: str, container: str, options: LogOptions) -> AsyncIterator[bytes]:
         """Yield the log of a container in pieces; `follow` continues until the container has terminated.

@@ -43,8 +43,6 @@ def admit_pod(pod: JsonObject) -> None:
     spec = pod["spec"]
     spec.setdefault("serviceAccountName", "default")
     spec.setdefault("serviceAccount", spec["serviceAccountName"])
-    spec.setdefault("priority", 0)
-    spec.setdefault("preemptionPolicy", "PreemptLowerPriority")
     add_tolerations(spec)
     pod["status"] = {"phase": "Pending", "qosClass": compute_quality_of_service(spec)}
 

@@ -1,6 +1,7 @@
 """The built-in kinds of the API server and their paths."""
 
 from dataclasses import dataclass, field
+from functools import partial
 
 _OBJECT_FIELDS = ("metadata.name", "metadata.namespace")
 
@@ -87,38 +88,18 @@ _POD_FIELDS = (
     *(f"status.{name}" for name in ("nominatedNodeName", "phase", "podIP")),
 )
 _RBAC = "rbac.authorization.k8s.io"
+_build_cluster_scoped = partial(Kind, namespaced=False)
+_build_workload = partial(Kind, categories=("all",), status=True)
 
-NAMESPACES = Kind(
-    "",
-    "namespaces",
-    "Namespace",
-    namespaced=False,
-    short_names=("ns",),
-    status=True,
-    returns_deleted=True,
-    fields=("status.phase",),
+NAMESPACES = _build_cluster_scoped(
+    "", "namespaces", "Namespace", short_names=("ns",), status=True, returns_deleted=True, fields=("status.phase",)
 )
-NODES = Kind("", "nodes", "Node", namespaced=False, short_names=("no",), status=True, fields=("spec.unschedulable",))
-PODS = Kind(
-    "",
-    "pods",
-    "Pod",
-    short_names=("po",),
-    categories=("all",),
-    status=True,
-    generation=True,
-    returns_deleted=True,
-    fields=_POD_FIELDS,
+NODES = _build_cluster_scoped("", "nodes", "Node", short_names=("no",), status=True, fields=("spec.unschedulable",))
+PODS = _build_workload(
+    "", "pods", "Pod", short_names=("po",), generation=True, returns_deleted=True, fields=_POD_FIELDS
 )
-SERVICES = Kind(
-    "",
-    "services",
-    "Service",
-    short_names=("svc",),
-    categories=("all",),
-    status=True,
-    returns_deleted=True,
-    fields=("spec.clusterIP", "spec.type"),
+SERVICES = _build_workload(
+    "", "services", "Service", short_names=("svc",), returns_deleted=True, fields=("spec.clusterIP", "spec.type")
 )
 ENDPOINTS = Kind("", "endpoints", "Endpoints", singular="endpoints", short_names=("ep",))
 CONFIG_MAPS = Kind("", "configmaps", "ConfigMap", short_names=("cm",))
@@ -128,35 +109,16 @@ EVENTS = Kind("", "events", "Event", short_names=("ev",), fields=_EVENT_FIELDS)
 PERSISTENT_VOLUME_CLAIMS = Kind(
     "", "persistentvolumeclaims", "PersistentVolumeClaim", short_names=("pvc",), status=True, returns_deleted=True
 )
-PERSISTENT_VOLUMES = Kind(
-    "",
-    "persistentvolumes",
-    "PersistentVolume",
-    namespaced=False,
-    short_names=("pv",),
-    status=True,
-    returns_deleted=True,
+PERSISTENT_VOLUMES = _build_cluster_scoped(
+    "", "persistentvolumes", "PersistentVolume", short_names=("pv",), status=True, returns_deleted=True
 )
 LIMIT_RANGES = Kind("", "limitranges", "LimitRange", short_names=("limits",))
 RESOURCE_QUOTAS = Kind("", "resourcequotas", "ResourceQuota", short_names=("quota",), status=True, returns_deleted=True)
-STATEFUL_SETS = Kind(
-    "apps",
-    "statefulsets",
-    "StatefulSet",
-    short_names=("sts",),
-    categories=("all",),
-    status=True,
-    scale=True,
-    generation=True,
+STATEFUL_SETS = _build_workload(
+    "apps", "statefulsets", "StatefulSet", short_names=("sts",), scale=True, generation=True
 )
-HORIZONTAL_POD_AUTOSCALERS = Kind(
-    "autoscaling",
-    "horizontalpodautoscalers",
-    "HorizontalPodAutoscaler",
-    versions=("v2",),
-    short_names=("hpa",),
-    categories=("all",),
-    status=True,
+HORIZONTAL_POD_AUTOSCALERS = _build_workload(
+    "autoscaling", "horizontalpodautoscalers", "HorizontalPodAutoscaler", versions=("v2",), short_names=("hpa",)
 )
 LEASES = Kind("coordination.k8s.io", "leases", "Lease")
 NETWORK_POLICIES = Kind(
@@ -168,17 +130,16 @@ POD_DISRUPTION_BUDGETS = Kind(
 )
 ROLES = Kind(_RBAC, "roles", "Role")
 ROLE_BINDINGS = Kind(_RBAC, "rolebindings", "RoleBinding")
-CLUSTER_ROLES = Kind(_RBAC, "clusterroles", "ClusterRole", namespaced=False)
-CLUSTER_ROLE_BINDINGS = Kind(_RBAC, "clusterrolebindings", "ClusterRoleBinding", namespaced=False)
-PRIORITY_CLASSES = Kind(
-    "scheduling.k8s.io", "priorityclasses", "PriorityClass", namespaced=False, short_names=("pc",), generation=True
+CLUSTER_ROLES = _build_cluster_scoped(_RBAC, "clusterroles", "ClusterRole")
+CLUSTER_ROLE_BINDINGS = _build_cluster_scoped(_RBAC, "clusterrolebindings", "ClusterRoleBinding")
+PRIORITY_CLASSES = _build_cluster_scoped(
+    "scheduling.k8s.io", "priorityclasses", "PriorityClass", short_names=("pc",), generation=True
 )
-STORAGE_CLASSES = Kind("storage.k8s.io", "storageclasses", "StorageClass", namespaced=False, short_names=("sc",))
-CUSTOM_RESOURCE_DEFINITIONS = Kind(
+STORAGE_CLASSES = _build_cluster_scoped("storage.k8s.io", "storageclasses", "StorageClass", short_names=("sc",))
+CUSTOM_RESOURCE_DEFINITIONS = _build_cluster_scoped(
     "apiextensions.k8s.io",
     "customresourcedefinitions",
     "CustomResourceDefinition",
-    namespaced=False,
     short_names=("crd", "crds"),
     categories=("api-extensions",),
     status=True,

@@ -76,13 +76,6 @@ class FieldSelector:
             for requirement in self.requirements
         )
 
-    def name(self) -> str | None:
-        """The only name that can match, if the selector requires a name."""
-        for requirement in self.requirements:
-            if requirement.path == ("metadata", "name") and requirement.equal:
-                return requirement.value
-        return None
-
 
 _KEY = r"[A-Za-z0-9](?:[A-Za-z0-9._/-]*[A-Za-z0-9])?"
 _VALUE = r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?"

@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from .documents import JsonObject
 
 
+_FAILURE: JsonObject = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure"}
+
+
 class ApiStatusError(Exception):
     """A refused request.
 
@@ -32,13 +35,7 @@ class ApiStatusError(Exception):
 
     def build_document(self) -> JsonObject:
         """Return the error as a `Status` document."""
-        document: JsonObject = {
-            "kind": "Status",
-            "apiVersion": "v1",
-            "metadata": {},
-            "status": "Failure",
-            "message": self.message,
-        }
+        document = _FAILURE | {"message": self.message}
         if self.reason:
             document["reason"] = self.reason
         if self.details is not None:

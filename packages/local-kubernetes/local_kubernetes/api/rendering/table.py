@@ -32,13 +32,7 @@ class Column:
 
     def build_definition(self) -> JsonObject:
         """Return the column in the format of a table's header."""
-        return {
-            "name": self.name,
-            "type": self.type,
-            "format": self.format,
-            "description": self.description,
-            "priority": self.priority,
-        }
+        return {key: getattr(self, key) for key in ("name", "type", "format", "description", "priority")}
 
 
 def format_age(moment: str | None, now: datetime) -> str:

@@ -3,9 +3,8 @@
 import base64
 import binascii
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TypeVar
 from urllib.parse import unquote
 
 from ..kinds.documents import JsonObject, parse_whole_number
@@ -14,7 +13,6 @@ from ..kinds.selectors import FieldSelector, LabelSelector, parse_field_selector
 from ..kinds.status import ApiStatusError, Cause, build_bad_request, build_invalid_options, build_not_implemented
 
 Query = Mapping[str, str]
-_Value = TypeVar("_Value")
 
 _OF_NAMESPACES = frozenset({"status", "finalize"})
 _PROPAGATIONS = ("Background", "Foreground", "Orphan")
@@ -201,8 +199,8 @@ def parse_list_options(query: Query, kind: Kind) -> ListOptions:
         detail = f'resourceVersion: Invalid value: "{version}": must be a whole number'
         raise ApiStatusError(500, "", detail) if parse_flag(query, "watch") else build_bad_request(detail)
     return ListOptions(
-        labels=_parse_if_given(query.get("labelSelector"), parse_label_selector),
-        fields=_parse_if_given(query.get("fieldSelector"), lambda text: parse_field_selector(text, kind)),
+        labels=parse_label_selector(labels) if (labels := query.get("labelSelector")) else None,
+        fields=parse_field_selector(fields, kind) if (fields := query.get("fieldSelector")) else None,
         limit=parse_number(query, "limit") or 0,
         continuation=query.get("continue", ""),
         resource_version=version,
@@ -260,7 +258,3 @@ def parse_number(query: Query, key: str) -> int | None:
 def _is_version(text: str) -> bool:
     """Whether a text is a valid resource version: an unsigned 64-bit number."""
     return text.isascii() and text.isdecimal() and int(text[:21]) < 2**64
-
-
-def _parse_if_given(text: str | None, parse: Callable[[str], _Value]) -> _Value | None:
-    return parse(text) if text else None

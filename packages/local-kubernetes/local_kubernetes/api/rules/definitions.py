@@ -102,21 +102,13 @@ def build_established_status(definition: JsonObject, now: datetime) -> JsonObjec
     """Return the status of a definition whose kind is served."""
     spec = definition["spec"]
     moment = format_timestamp(now)
+    reasons = (
+        ("NamesAccepted", "NoConflicts", "no conflicts found"),
+        ("Established", "InitialNamesAccepted", "the initial names have been accepted"),
+    )
     conditions = [
-        {
-            "type": "NamesAccepted",
-            "status": "True",
-            "lastTransitionTime": moment,
-            "reason": "NoConflicts",
-            "message": "no conflicts found",
-        },
-        {
-            "type": "Established",
-            "status": "True",
-            "lastTransitionTime": moment,
-            "reason": "InitialNamesAccepted",
-            "message": "the initial names have been accepted",
-        },
+        {"type": name, "status": "True", "lastTransitionTime": moment, "reason": reason, "message": message}
+        for name, reason, message in reasons
     ]
     stored = [version["name"] for version in spec["versions"] if version.get("storage")]
     return {"conditions": conditions, "acceptedNames": dict(spec["names"]), "storedVersions": stored}

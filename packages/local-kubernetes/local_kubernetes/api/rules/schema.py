@@ -246,11 +246,11 @@ _LIMITS: dict[str, Callable[[str, Any, Any], Cause]] = {
     "maxLength": lambda path, bound, _: Cause(
         path, f"Too long: may not be more than {bound} bytes", "FieldValueTooLong"
     ),
-    "maxItems": lambda path, bound, found: Cause(
-        path, f"Too many: {found}: must have at most {bound} items", "FieldValueTooMany"
-    ),
-    "maxProperties": lambda path, bound, found: Cause(
-        path, f"Too many: {found}: must have at most {bound} items", "FieldValueTooMany"
+    **dict.fromkeys(
+        ("maxItems", "maxProperties"),
+        lambda path, bound, found: Cause(
+            path, f"Too many: {found}: must have at most {bound} items", "FieldValueTooMany"
+        ),
     ),
 }
 

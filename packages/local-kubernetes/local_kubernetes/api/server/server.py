@@ -217,10 +217,7 @@ def _check_name(name: str) -> None:
 def _build_refusal(error: ApiStatusError) -> web.Response:
     if isinstance(error, PageNotFound):
         return web.Response(status=404, text=error.text)
-    headers = {}
-    retry = (error.details or {}).get("retryAfterSeconds")
-    if retry:
-        headers["Retry-After"] = str(retry)
     answer = build_json_response(error.build_document(), error.code)
-    answer.headers.update(headers)
+    if retry := (error.details or {}).get("retryAfterSeconds"):
+        answer.headers["Retry-After"] = str(retry)
     return answer

@@ -130,12 +130,7 @@ class SubresourceHandlers:
             else:
                 wanted = await _patch_scale(request, build_scale(served, current))
             current = resources.change_object(
-                self._store,
-                served,
-                request.place,
-                lambda document: with_scale(served, document, wanted),
-                options,
-                "scale",
+                self._store, served, request.place, lambda item: with_scale(served, item, wanted), options, "scale"
             )
         return build_json_response(build_scale(served, current))
 

@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -195,14 +195,11 @@ class Changes:
     """
 
     def __init__(self, start: int, history: int, queue: int) -> None:
-        self._start = start
-        self._history = history
-        self._queue = queue
-        self._feeds: dict[tuple[str, str], Feed] = {}
+        self._feeds: defaultdict[tuple[str, str], Feed] = defaultdict(lambda: Feed(start, history, queue))
 
     def publish(self, kind: Kind, namespace: str, event: Event) -> None:
         """Record a change of an object in `namespace` (empty for none), and notify the subscribers."""
-        self._ensure_feed(kind).publish(namespace, event)
+        self._feeds[kind.key].publish(namespace, event)
 
     def subscribe(self, kind: Kind, namespace: str | None, since: int | None) -> Subscription:
         """Subscribe to the changes of a kind in a namespace (None: all), after the version `since` (None: now).
@@ -210,13 +207,8 @@ class Changes:
         Raises:
             ApiStatusError: 410 if the history does not reach back to `since`.
         """
-        return self._ensure_feed(kind).subscribe(namespace, since)
+        return self._feeds[kind.key].subscribe(namespace, since)
 
     def count_subscribers(self, kind: Kind) -> int:
         """Return the number of open subscriptions of a kind."""
-        return self._feeds[kind.key].subscribers if kind.key in self._feeds else 0
-
-    def _ensure_feed(self, kind: Kind) -> Feed:
-        if kind.key not in self._feeds:
-            self._feeds[kind.key] = Feed(self._start, self._history, self._queue)
-        return self._feeds[kind.key]
+        return self._feeds[kind.key].subscribers

@@ -61,7 +61,7 @@ class Container:
     async def run(self, sandbox: Sandbox) -> None:
         """Run the container until it has terminated finally, or the pod must terminate."""
         backoff = 0.0
-        if self._has_ended_before():
+        if isinstance(self.record.state, Terminated) and not self.record.starts_again:  # before a restart of the node
             self.begun.set()
             return
         begin_anew(self.record)
@@ -100,10 +100,6 @@ class Container:
 
     def _log_path(self, folder: Path) -> Path:
         return folder / self.record.name / f"{self.record.restarts}.log"
-
-    def _has_ended_before(self) -> bool:
-        """Whether the container terminated finally before the node was restarted."""
-        return isinstance(self.record.state, Terminated) and not self.record.starts_again
 
     def _has_ended(self, sandbox: Sandbox) -> bool:
         return self._ending or sandbox.stopping.is_set()

@@ -107,10 +107,7 @@ def build_node_document(now: datetime, max_pods: int) -> JsonObject:
                 "kernelVersion": platform.release(),
                 "containerRuntimeVersion": "process://1",
                 "kubeletVersion": "local",
-                "kubeProxyVersion": "",
-                "bootID": "",
-                "machineID": "",
-                "systemUUID": "",
+                **dict.fromkeys(("kubeProxyVersion", "bootID", "machineID", "systemUUID"), ""),
             },
         },
     }

@@ -110,9 +110,7 @@ class PodContainers:
 
     def terminate(self) -> None:
         """Ask all containers but the sidecars to terminate."""
-        for container in self._main:
-            container.terminate()
-        for container in self._init:
+        for container in self._all:
             if not container.record.sidecar:
                 container.terminate()
 
