@@ -104,7 +104,7 @@ def _kill_all(child: int, status: int | None) -> int:
         living = _find_members(child) - beyond_reach
         if status is None:
             living.add(child)
-        beyond_reach |= {member for member in living if not _send(member, signal.SIGKILL)}
+        beyond_reach |= {member for member in sorted(living) if not _send(member, signal.SIGKILL)}
         status = _reap().get(child, status)
         if status is not None and not _find_members(child) - beyond_reach:
             return status

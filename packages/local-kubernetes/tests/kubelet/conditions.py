@@ -19,10 +19,8 @@ def is_alive(pid: int) -> bool:
     """Whether a process runs; a zombie does not."""
     try:
         os.kill(pid, 0)
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] not in "ZX"
     except ProcessLookupError:
         return False
-    stat = Path(f"/proc/{pid}/stat")
-    try:
-        return stat.read_text().rsplit(")", 1)[1].split()[0] not in "ZX"
     except FileNotFoundError:
         return not Path("/proc/self").exists()
