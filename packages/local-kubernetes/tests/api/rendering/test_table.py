@@ -9,7 +9,7 @@ from local_kubernetes.api.rendering.table import format_duration
 from local_kubernetes.api.store.registry import KindRegistry
 from local_kubernetes.api.store.store import Store
 
-from api.builders import CONFIG_MAPS, PODS, THINGS, Api, build_config_map, build_pod, build_thing
+from api.builders import Api, build_pod
 
 TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json"
 NOW = datetime(2026, 1, 1, 0, 1, tzinfo=UTC)
@@ -114,36 +114,3 @@ async def test_every_kind_can_be_shown_as_a_table(api: Api) -> None:
                 table = (await api.get(f"{path}/{resource['name']}", Accept=TABLE)).body
                 names = [column["name"] for column in table["columnDefinitions"] if column["format"] == "name"]
                 assert names == ["Name"], resource["name"]
-
-
-async def test_a_list_as_a_table_has_a_row_for_each_object(api: Api) -> None:
-    await api.create(PODS, build_pod("p"))
-    table = (await api.get(PODS, Accept=TABLE)).body
-    assert (table["kind"], table["apiVersion"]) == ("Table", "meta.k8s.io/v1")
-    assert [row["cells"][:4] for row in table["rows"]] == [["p", "0/1", "Pending", "0"]]
-    assert table["rows"][0]["object"]["kind"] == "PartialObjectMetadata"
-    assert "spec" not in table["rows"][0]["object"]
-
-
-@pytest.mark.parametrize(("include", "has_spec"), [("Object", True), ("None", False)])
-async def test_rows_contain_the_requested_objects(api: Api, include: str, has_spec: bool) -> None:
-    await api.create(PODS, build_pod("p"))
-    (row,) = (await api.get(f"{PODS}?includeObject={include}", Accept=TABLE)).body["rows"]
-    assert ("spec" in (row["object"] or {})) is has_spec
-
-
-async def test_custom_resources_have_the_columns_of_their_definition(things: Api) -> None:
-    await things.create(THINGS, build_thing("a", mode="b"))
-    table = (await things.get(f"{THINGS}/a", Accept=TABLE)).body
-    assert [column["name"] for column in table["columnDefinitions"]] == ["Name", "Mode", "Since"]
-    name, mode, since = table["rows"][0]["cells"]
-    assert (name, mode) == ("a", "b")
-    assert since.endswith("s")
-
-
-async def test_metadata_only_is_returned_if_requested(api: Api) -> None:
-    await api.create(CONFIG_MAPS, build_config_map("a", {"x": "1"}))
-    accept = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
-    listed = (await api.get(CONFIG_MAPS, Accept=accept)).body
-    assert listed["kind"] == "PartialObjectMetadataList"
-    assert [set(item) for item in listed["items"]] == [{"kind", "apiVersion", "metadata"}]

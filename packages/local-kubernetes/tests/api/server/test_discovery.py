@@ -1,28 +1,7 @@
 import json
 import re
 
-from api.builders import DEFINITIONS, Api
-
-
-async def test_the_core_group_names_its_resources(api: Api) -> None:
-    listed = (await api.get("/api/v1")).body
-    resources = {item["name"]: item for item in listed["resources"]}
-    assert resources["pods"]["shortNames"] == ["po"]
-    assert resources["pods"]["namespaced"] is True
-    assert {"pods/log", "pods/status", "pods/eviction"} <= set(resources)
-    assert (await api.get("/api")).body["versions"] == ["v1"]
-
-
-async def test_definitions_are_found_by_group_and_version(things: Api) -> None:
-    groups = {group["name"]: group for group in (await things.get("/apis")).body["groups"]}
-    assert [item["version"] for item in groups["example.com"]["versions"]] == ["v1", "v1alpha1"]
-    assert groups["example.com"]["preferredVersion"]["version"] == "v1"
-    group = (await things.get("/apis/example.com")).body
-    assert (group["kind"], group["name"]) == ("APIGroup", "example.com")
-    names = [item["name"] for item in (await things.get("/apis/example.com/v1")).body["resources"]]
-    assert names == ["things", "things/status", "things/scale"]
-    await things.delete(f"{DEFINITIONS}/things.example.com")
-    assert (await things.get("/apis/example.com/v1")).status == 404
+from api.builders import Api
 
 
 async def test_the_schemas_of_custom_resources_are_described(things: Api) -> None:

@@ -46,20 +46,13 @@ async def test_log_options_are_passed_to_the_kubelet(api: Api, logs: RecordedLog
 @pytest.mark.parametrize(
     ("query", "code"),
     [
-        ("tailLines=-1", 422),
-        ("limitBytes=0", 422),
-        ("sinceSeconds=0", 422),
-        ("sinceSeconds=1&sinceTime=2026-01-01T00:00:00Z", 422),
         ("stream=Stdout", 422),
-        ("tailLines=x", 400),
         ("tailLines=", 400),
         ("tailLines=1_0", 400),
         ("limitBytes=100000000000000000000", 400),
-        ("sinceTime=yesterday", 400),
         ("sinceTime=2026-01-01", 400),
         ("sinceTime=2026-01-01T00:00:00", 400),
         ("sinceTime=2026-13-01T00:00:00Z", 400),
-        ("container=other", 400),
         ("container=..%2Fx", 400),
         ("previous=true", 400),
     ],
@@ -93,13 +86,6 @@ async def test_number_of_seconds_is_converted_to_a_time(api: Api, logs: Recorded
     assert times[1] == datetime.min.replace(tzinfo=UTC)
 
 
-async def test_log_of_a_pod_with_several_containers_requires_a_container(api: Api) -> None:
-    await start_pod(api, containers=("a", "b"))
-    reply = await api.get(f"{PODS}/p/log")
-    assert reply.refusal == (400, "BadRequest")
-    assert "choose one of: [a b]" in reply.body["message"]
-
-
 @pytest.mark.parametrize(
     ("state", "message"),
     [
@@ -123,10 +109,3 @@ async def test_previous_log_is_returned_after_a_restart(api: Api, logs: Recorded
     await start_pod(api, {"state": {"waiting": {"reason": "CrashLoopBackOff"}}, "lastState": {"terminated": {}}})
     assert (await api.get(f"{PODS}/p/log?previous=true")).status == 200
     assert logs.asked[0][3]["previous"] is True
-
-
-async def test_unscheduled_pod_has_an_empty_log(api: Api) -> None:
-    await api.create(PODS, build_pod("p"))
-    assert (await api.get(f"{PODS}/p/log")).status == 204
-    assert (await api.get(f"{PODS}/nope/log")).refusal == (404, "NotFound")
-    assert (await api.post(f"{PODS}/p/log", {"a": 1})).refusal == (405, "MethodNotAllowed")

@@ -12,7 +12,7 @@ from local_kubernetes.api.server.server import ApiServer
 from local_kubernetes.api.store.registry import KindRegistry
 from local_kubernetes.api.store.store import Store
 
-from api.builders import APPLY_PATCH, CONFIG_MAPS, PODS, Api, build_config_map
+from api.builders import APPLY_PATCH, CONFIG_MAPS, PODS, Api
 from api.conftest import TOKEN, RecordedLogs
 
 
@@ -26,12 +26,6 @@ async def test_health_and_version_need_no_token(api: Api, path: str) -> None:
 async def test_other_paths_need_the_token(api: Api, header: str) -> None:
     reply = await api.get(PODS, Authorization=header)
     assert reply.refusal == (401, "Unauthorized")
-
-
-@pytest.mark.parametrize("path", ["/nothing", "/apis/nope.com", "/apis/nope.com/v1", "/apis/nope.com/v1/things"])
-async def test_unknown_group_is_not_found_as_plain_text(api: Api, path: str) -> None:
-    reply = await api.get(path)
-    assert (reply.status, reply.body) == (404, "404 page not found\n")
 
 
 @pytest.mark.parametrize(
@@ -51,24 +45,6 @@ async def test_missing_path_returns_a_status(api: Api, path: str, code: int) -> 
     reply = await api.get(path)
     assert (reply.status, reply.body["kind"], reply.body["code"]) == (code, "Status", code)
     assert reply.body["message"]
-
-
-@pytest.mark.parametrize(
-    ("method", "path"),
-    [
-        ("PUT", PODS),
-        ("POST", PODS + "/x"),
-        ("POST", "/api/v1/pods"),
-        ("DELETE", "/api/v1/pods"),
-        ("DELETE", "/api/v1/namespaces"),
-        ("POST", "/api"),
-        ("POST", "/version"),
-        ("OPTIONS", PODS),
-    ],
-)
-async def test_unsupported_verb_is_rejected(api: Api, method: str, path: str) -> None:
-    reply = await api.send(method, path, build_config_map("a") if method != "OPTIONS" else None)
-    assert reply.refusal == (405, "MethodNotAllowed")
 
 
 def _read_places() -> dict[str, str]:
@@ -97,18 +73,10 @@ async def test_missing_feature_returns_501_as_documented(api: Api, path: str, do
 @pytest.mark.parametrize(
     ("body", "content_type", "code"),
     [
-        (b"{bad", "application/json", 400),
-        (b"[1]", "application/json", 400),
-        (b"", "application/json", 400),
-        (b'{"metadata": {"name": "a"}, "x": NaN}', "application/json", 400),
         (b'{"metadata": {"name": "a"}, "x": 1e999}', "application/json", 400),
-        (b"[" * 100_000, "application/json", 400),
         # From Python 3.12, this one is read; the object has no name.
         (b'{"a":' * 900 + b"1" + b"}" * 900, "application/json", 400 if sys.version_info < (3, 12) else 422),
-        (b"\xff\xfe{", "application/json", 400),
         (b"metadata: {name: a}", "application/yaml", 415),
-        (b"{}", "text/plain", 415),
-        (b'{"metadata": {"name": "a"}, "data": {"x": "' + b"a" * 3 * 1024 * 1024 + b'"}}', "application/json", 413),
     ],
     ids=lambda value: str(value)[:24],
 )

@@ -14,7 +14,7 @@ from local_kubernetes.api.store.registry import KindRegistry
 from local_kubernetes.api.store.store import Store
 from local_kubernetes.api.store.watch import MODIFIED, Event, Feed
 
-from api.builders import CONFIG_MAPS, NAMESPACES, THINGS, Api, Document, build_config_map, build_thing
+from api.builders import CONFIG_MAPS, NAMESPACES, Api, Document, build_config_map
 
 DEADLINE = 20
 
@@ -35,36 +35,6 @@ async def read_to_end(events: AsyncIterator[Document]) -> list[Document]:
         return [event async for event in events]
 
 
-@pytest.mark.parametrize("version", ["", "&resourceVersion=0"])
-async def test_watch_begins_with_existing_objects(api: Api, version: str) -> None:
-    await api.create(CONFIG_MAPS, build_config_map("a"))
-    async with api.watch(f"{CONFIG_MAPS}?watch=1{version}") as events:
-        assert await read_changes(events, 1) == [("ADDED", "a")]
-        await api.create(CONFIG_MAPS, build_config_map("b"))
-        await api.patch(f"{CONFIG_MAPS}/b", {"data": {"x": "1"}})
-        await api.delete(f"{CONFIG_MAPS}/a")
-        assert await read_changes(events, 3) == [("ADDED", "b"), ("MODIFIED", "b"), ("DELETED", "a")]
-
-
-async def test_watch_continues_from_the_version_of_a_list(api: Api) -> None:
-    await api.create(CONFIG_MAPS, build_config_map("a"))
-    version = (await api.get(CONFIG_MAPS)).body["metadata"]["resourceVersion"]
-    await api.create(CONFIG_MAPS, build_config_map("b"))
-    async with api.watch(f"{CONFIG_MAPS}?watch=true&resourceVersion={version}") as events:
-        await api.create(CONFIG_MAPS, build_config_map("c"))
-        assert await read_changes(events, 2) == [("ADDED", "b"), ("ADDED", "c")]
-
-
-async def test_watch_can_continue_from_every_event(api: Api) -> None:
-    async with api.watch(f"{CONFIG_MAPS}?watch=1") as events:
-        await api.create(CONFIG_MAPS, build_config_map("a"))
-        await api.delete(f"{CONFIG_MAPS}/a")
-        async with asyncio.timeout(DEADLINE):
-            added, deleted = await anext(events), await anext(events)
-    versions = [int(event["object"]["metadata"]["resourceVersion"]) for event in (added, deleted)]
-    assert versions[0] < versions[1]
-
-
 async def test_watch_reports_its_namespace_only(api: Api) -> None:
     await api.create(NAMESPACES, {"metadata": {"name": "team"}})
     async with api.watch(f"{CONFIG_MAPS}?watch=1") as events, api.watch("/api/v1/configmaps?watch=1") as everywhere:
@@ -72,33 +42,6 @@ async def test_watch_reports_its_namespace_only(api: Api) -> None:
         await api.create(CONFIG_MAPS, build_config_map("b"))
         assert await read_changes(events, 1) == [("ADDED", "b")]
         assert await read_changes(everywhere, 2) == [("ADDED", "a"), ("ADDED", "b")]
-
-
-async def test_objects_that_start_or_stop_matching_are_added_or_deleted(api: Api) -> None:
-    async with api.watch(f"{CONFIG_MAPS}?watch=1&labelSelector=on%3Dyes") as events:
-        await api.create(CONFIG_MAPS, build_config_map("a"))
-        for value in ("yes", "yes", "no", "no"):
-            labels = {"on": value}
-            patch = {"metadata": {"labels": labels}, "data": {"x": value}}
-            await api.patch(f"{CONFIG_MAPS}/a", patch)
-        await api.patch(f"{CONFIG_MAPS}/a", {"metadata": {"labels": {"on": "yes"}}})
-        await api.delete(f"{CONFIG_MAPS}/a")
-        kinds = [kind for kind, _ in await read_changes(events, 4)]
-    assert kinds == ["ADDED", "DELETED", "ADDED", "DELETED"]
-
-
-async def test_one_object_can_be_watched_by_its_name(api: Api) -> None:
-    async with api.watch(f"{CONFIG_MAPS}?watch=1&fieldSelector=metadata.name%3Db") as events:
-        for name in ("a", "b"):
-            await api.create(CONFIG_MAPS, build_config_map(name))
-        assert await read_changes(events, 1) == [("ADDED", "b")]
-
-
-async def test_expired_version_is_reported_in_the_stream(api: Api) -> None:
-    async with api.watch(f"{CONFIG_MAPS}?watch=1&resourceVersion=1") as events:
-        (event,) = await read_to_end(events)
-    assert event["type"] == "ERROR"
-    assert (event["object"]["code"], event["object"]["reason"]) == (410, "Expired")
 
 
 async def test_history_is_bounded_by_number(api: Api) -> None:
@@ -120,17 +63,6 @@ async def test_watch_sends_a_last_bookmark_at_its_timeout(api: Api) -> None:
     assert found[1]["object"]["kind"] == "ConfigMap"
 
 
-async def test_a_watch_can_stream_a_list(api: Api) -> None:
-    await api.create(CONFIG_MAPS, build_config_map("a"))
-    query = "watch=1&sendInitialEvents=true&allowWatchBookmarks=true&resourceVersionMatch=NotOlderThan"
-    async with api.watch(f"{CONFIG_MAPS}?{query}") as events:
-        assert await read_changes(events, 1) == [("ADDED", "a")]
-        async with asyncio.timeout(DEADLINE):
-            bookmark = await anext(events)
-    assert bookmark["type"] == "BOOKMARK"
-    assert bookmark["object"]["metadata"]["annotations"] == {"k8s.io/initial-events-end": "true"}
-
-
 async def test_bookmarks_are_sent_at_intervals(store: Store, api: Api) -> None:
     served = KindRegistry(store).find("", "v1", CONFIG_MAP_KIND.plural)
     options = ListOptions(watch=True, bookmarks=True, resource_version=str(store.objects.version))
@@ -139,25 +71,6 @@ async def test_bookmarks_are_sent_at_intervals(store: Store, api: Api) -> None:
         for _ in range(2):
             (frame,) = await anext(batches)
             assert b'"BOOKMARK"' in frame
-
-
-async def test_watch_converts_objects_to_the_requested_version(things: Api) -> None:
-    async with things.watch(f"{THINGS.replace('/v1/', '/v1alpha1/')}?watch=1") as events:
-        await things.create(THINGS, build_thing("a"))
-        async with asyncio.timeout(DEADLINE):
-            event = await anext(events)
-    assert event["object"]["apiVersion"] == "example.com/v1alpha1"
-
-
-async def test_a_table_can_be_watched(api: Api) -> None:
-    accept = {"Accept": "application/json;as=Table;v=v1;g=meta.k8s.io"}
-    path = f"{api.url}{CONFIG_MAPS}?watch=1&timeoutSeconds=1"
-    await api.create(CONFIG_MAPS, build_config_map("a"))
-    await api.create(CONFIG_MAPS, build_config_map("b"))
-    async with api.session.get(path, headers=accept) as response:
-        tables = [(await response.content.readline()).decode() for _ in range(2)]
-    assert '"columnDefinitions": [{' in tables[0]
-    assert '"columnDefinitions": null' in tables[1]
 
 
 async def test_a_watch_works_by_websocket(api: Api) -> None:

@@ -6,16 +6,6 @@ from kubelet.conditions import wait_until
 from kubelet.running_node import RunningNode, build_pod, build_shell
 
 
-async def test_pod_stays_pending_if_its_node_selector_does_not_match(node: RunningNode) -> None:
-    node.create(build_pod(build_shell("true"), nodeSelector={"disk": "fast"}))
-
-    await wait_until(lambda: node.condition("PodScheduled").get("reason") == "Unschedulable")
-
-    assert node.phase() == "Pending"
-    node.store.delete(PODS, "default", "it")
-    await wait_until(lambda: not node.exists())
-
-
 async def test_pod_waits_for_a_place_on_a_full_node(tmp_path: Path) -> None:
     async with RunningNode(tmp_path / "home", max_pods=1) as node:
         node.create(build_pod(build_shell("sleep 600"), name="first"))

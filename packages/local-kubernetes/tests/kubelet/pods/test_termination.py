@@ -9,32 +9,6 @@ from kubelet.conditions import is_alive, wait_until
 from kubelet.running_node import RunningNode, build_container, build_pod, build_shell, wait_until_async
 
 
-async def test_deleted_pod_can_terminate_gracefully(node: RunningNode) -> None:
-    seen = node.store.changes.subscribe(PODS, "default", None)
-    node.create(build_pod(build_shell("trap 'echo bye; exit 5' TERM; echo up; while :; do sleep 0.05; done")))
-    await node.wait_for_output("up")
-
-    node.store.delete(PODS, "default", "it")
-
-    await wait_until(lambda: not node.exists())
-    seen.close()
-    last = [event.object async for event in seen][-1]
-    assert last["status"]["containerStatuses"][0]["state"]["terminated"]["exitCode"] == 5
-
-
-async def test_a_deleted_pod_that_does_not_end_is_killed_after_its_grace_period(node: RunningNode) -> None:
-    node.create(
-        build_pod(build_shell("trap '' TERM; echo $$$$; while :; do sleep 0.05; done"), terminationGracePeriodSeconds=1)
-    )
-    await node.wait_for_output("\n")
-    pid = int(await node.output())
-
-    node.store.delete(PODS, "default", "it")
-
-    await wait_until(lambda: not node.exists())
-    assert not is_alive(pid)
-
-
 async def test_changes_of_a_deleted_pod_do_not_prolong_its_grace_period(node: RunningNode) -> None:
     node.create(
         build_pod(build_shell("trap '' TERM; echo up; while :; do sleep 0.05; done"), terminationGracePeriodSeconds=1)
