@@ -17,8 +17,11 @@ import pyspark
 from airflow_provider_spark_operator.core.driver.attempt import build_attempt
 from airflow_provider_spark_operator.core.driver.build import build_driver
 from airflow_provider_spark_operator.core.driver.configuration.resource_names import build_submit_naming
-from airflow_provider_spark_operator.core.driver.submission.command_line import parse_command_line
-from airflow_provider_spark_operator.core.driver.submission.submission import SubmitContext, build_submission_inputs
+from airflow_provider_spark_operator.core.driver.submission import (
+    SubmitContext,
+    build_submission_inputs,
+    parse_command_line,
+)
 from airflow_provider_spark_operator.core.models.parse import parse_application
 from bench.goals import compute_p99
 from bench.local_run import run

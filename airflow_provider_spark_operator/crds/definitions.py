@@ -14,8 +14,8 @@ from pydantic import BaseModel
 from ..core.cluster_resources.shape import LAST_PORT
 from ..core.kubernetes.names import GROUP, VERSIONS
 from ..core.models.application import SparkApplication
+from ..core.models.base import Resource
 from ..core.models.cluster import SparkCluster
-from ..core.models.resource import Resource
 
 Schema: TypeAlias = dict[str, Any]
 

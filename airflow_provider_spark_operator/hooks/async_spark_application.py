@@ -12,12 +12,17 @@ from typing import Any, Self, TypeAlias
 from airflow.sdk.types import RuntimeTaskInstanceProtocol
 
 from ..core.compose.application import TaskSettings
-from ..core.compose.retention import KEEP_FAILED_DRIVER
 from ..core.dialects.dialect import read_progress
 from ..core.dialects.progress import Phase
 from ..core.kubernetes.json_object import JsonObject
 from ..core.kubernetes.names import DEFAULT_API_VERSION
-from ..core.parameters.arguments import DEFAULT_CONNECTION_ID, LONGEST_LOG, MAX_APPLICATIONS, MAX_EVENTS
+from ..core.parameters.arguments import (
+    DEFAULT_CONNECTION_ID,
+    KEEP_FAILED_DRIVER,
+    LONGEST_LOG,
+    MAX_APPLICATIONS,
+    MAX_EVENTS,
+)
 from ..exceptions import SparkApplicationConflict, SparkApplicationTimedOut
 from ..follow.access.access_review import Check, review_access
 from ..follow.access.events import KubernetesEvent, list_events

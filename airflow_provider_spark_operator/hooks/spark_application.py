@@ -7,10 +7,15 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from ..airflow_compat import BaseHook
-from ..core.compose.retention import KEEP_FAILED_DRIVER
 from ..core.kubernetes.json_object import JsonObject
 from ..core.kubernetes.names import DEFAULT_API_VERSION
-from ..core.parameters.arguments import DEFAULT_CONNECTION_ID, LONGEST_LOG, MAX_APPLICATIONS, MAX_EVENTS
+from ..core.parameters.arguments import (
+    DEFAULT_CONNECTION_ID,
+    KEEP_FAILED_DRIVER,
+    LONGEST_LOG,
+    MAX_APPLICATIONS,
+    MAX_EVENTS,
+)
 from ..provider import CONNECTION_TYPE, HOOK_NAME, OLD_CONNECTION_TYPE, OLD_HOOK_NAME, build_form_behaviour
 from .connection_form import build_widgets
 

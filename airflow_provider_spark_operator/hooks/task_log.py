@@ -10,7 +10,7 @@ from ..core.dialects.progress import StateEntry
 from ..core.kubernetes.names import ROLE_EXECUTOR
 from ..core.kubernetes.pods import ContainerStatus
 from ..core.log.line_levels import SparkLineFilter
-from ..core.log.secret_values import Redaction
+from ..core.log.secrets import Redaction
 from ..follow.access.pods import ExecutorCount, describe_block
 from ..follow.access.reference import ApplicationReference
 from ..follow.ending.executor_ends import ExecutorEnd

@@ -13,9 +13,8 @@ from ..core.compose.document import is_model
 from ..core.kubernetes.json_object import InvalidResource, Problem
 from ..core.kubernetes.names import DEFAULT_API_VERSION
 from ..core.parameters.arguments import OnFailedCheck, WaitFor, advise_suffix, check_choice
-from ..core.parameters.parameter_types import Streaming
+from ..core.parameters.parameter_types import PENDING, Streaming, is_template
 from ..core.parameters.parameters import Parameters
-from ..core.parameters.pending import PENDING, is_template
 
 
 def convert_application(application: Any, noun: str = "application") -> Any:

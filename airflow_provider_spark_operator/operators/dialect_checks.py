@@ -12,9 +12,8 @@ from ..core.compose.application import apply_parameters
 from ..core.compose.document import is_model, new_application
 from ..core.compose.restarts import build_retries, find_restarts_problem
 from ..core.dialects.dialect import dialect_of, find_api_version_problem
-from ..core.parameters.parameter_types import convert_to_plain
+from ..core.parameters.parameter_types import convert_to_plain, is_pending, is_template
 from ..core.parameters.parameters import Parameters
-from ..core.parameters.pending import is_pending, is_template
 from ..retry_policy import SparkRetryPolicy
 from .checks import check_problems, reject_if_invalid
 

@@ -4,7 +4,7 @@ import logging
 
 from ..airflow_compat import AirflowTaskTimeout, mask_secrets
 from ..core.kubernetes.json_object import JsonObject
-from ..core.log import secret_values
+from ..core.log import secrets
 from ..core.parameters.arguments import IfExists
 from ..follow.access.outage_tolerance import retry
 from ..follow.access.reference import ApplicationReference
@@ -68,18 +68,18 @@ def submit(
     return submission
 
 
-def find_secret_places(submission: Submission, document: JsonObject) -> list[secret_values.SecretPlace]:
+def find_secret_places(submission: Submission, document: JsonObject) -> list[secrets.SecretPlace]:
     """Return where the submitted resource contains secrets that this worker has read from connections and variables.
 
     Args:
         submission: The resource, as the cluster has stored it.
         document: The resource as this try has composed it.
     """
-    places = secret_values.find_secret_places(submission.resource, mask_secrets)
+    places = secrets.find_secret_places(submission.resource, mask_secrets)
     if not submission.adopted:
         return places
     # The secrets may have changed since the earlier try.
-    own = secret_values.find_secret_places(document, mask_secrets)
+    own = secrets.find_secret_places(document, mask_secrets)
     return [*places, *([path, 0, None, *decoders] for path, _, _, *decoders in own)]
 
 

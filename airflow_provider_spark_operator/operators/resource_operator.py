@@ -15,7 +15,7 @@ from ..airflow_compat import (
     is_of_earlier_try,
 )
 from ..core.compose.sql import SqlText
-from ..core.parameters.pending import with_placeholders
+from ..core.parameters.parameter_types import with_placeholders
 from ..exceptions import SparkApplicationError
 from . import source
 from .retries import ask_policy

@@ -10,12 +10,12 @@ from airflow.sdk import BaseOperatorLink, Context, XComArg
 
 from ..airflow_compat import STARTS_IN_TRIGGERER, RetryPolicy, build_retry_arguments, conf, is_unmapped, warn_too_old
 from ..core.compose.document import PydanticModel
-from ..core.compose.retention import KEEP_FAILED_DRIVER, find_retention_problem, find_ttl_problem
 from ..core.kubernetes.json_object import JsonObject, Problem
 from ..core.kubernetes.names import APPLICATION_IDENTITY, find_name_problem, find_namespace_problem
 from ..core.parameters import parameter_types
 from ..core.parameters.arguments import (
     DEFAULT_CONNECTION_ID,
+    KEEP_FAILED_DRIVER,
     RESTARTS_BY_CLUSTER,
     IfExists,
     OnBudgetExceeded,
@@ -26,6 +26,8 @@ from ..core.parameters.arguments import (
     check_connection_id,
     check_log_level,
     check_metrics,
+    find_retention_problem,
+    find_ttl_problem,
 )
 from ..core.parameters.declaration import Form
 from ..core.parameters.parameter_problems import find_problems

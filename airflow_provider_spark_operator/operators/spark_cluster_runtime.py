@@ -17,7 +17,7 @@ from ..core.compose.application import write_metadata
 from ..core.compose.document import override_metadata
 from ..core.kubernetes.json_object import InvalidResource, JsonObject, Problem
 from ..core.kubernetes.names import CLUSTER_IDENTITY, build_master_url
-from ..core.log.secret_values import SecretPlace
+from ..core.log.secrets import SecretPlace
 from ..core.parameters.parameters import Parameters
 from ..core.states import reasons
 from ..core.verdict.holds import find_held_cluster

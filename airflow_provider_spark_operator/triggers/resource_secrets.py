@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ..core.kubernetes.json_object import change_texts
-from ..core.log.secret_values import Redaction, SecretPlace, read_secrets
+from ..core.log.secrets import Redaction, SecretPlace, read_secrets
 from ..follow.access.reference import ApplicationReference
 from ..follow.watching.watch import WatchHub
 from ..hooks.task_log import RedactedLogger

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from airflow.sdk import Context
 from airflow.triggers.base import BaseTrigger, TriggerEvent
 
-from ..core.parameters.pending import with_placeholders
+from ..core.parameters.parameter_types import with_placeholders
 from .lifecycle import FORMAT_VERSION, Lifecycle
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from airflow.sdk.types import RuntimeTaskInstanceProtocol
 from asgiref.sync import sync_to_async
 
 from ..airflow_compat import AirflowException, AirflowFailException, mask_secrets
-from ..core.log.secret_values import find_secret_places
+from ..core.log.secrets import find_secret_places
 from ..core.parameters.arguments import IfExists
 from ..exceptions import SparkApplicationError
 from ..follow.access.reference import ApplicationReference, resource_of

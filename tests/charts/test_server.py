@@ -13,7 +13,7 @@ import yaml
 
 from airflow_provider_spark_operator.core.kubernetes.names import CLUSTER_FINALIZER
 from airflow_provider_spark_operator.core.kubernetes.ownership import LeaseReference
-from airflow_provider_spark_operator.core.models.cluster_status import ClusterState
+from airflow_provider_spark_operator.core.models.cluster import ClusterState
 from airflow_provider_spark_operator.core.states.states import ApplicationState
 from airflow_provider_spark_operator.crds import build_custom_resource_definitions
 from airflow_provider_spark_operator.kube.call import Call

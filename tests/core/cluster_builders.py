@@ -6,12 +6,21 @@ from typing import Any
 from airflow_provider_spark_operator.core.kubernetes.json_object import KubernetesObject
 from airflow_provider_spark_operator.core.kubernetes.names import CLUSTER_FINALIZER
 from airflow_provider_spark_operator.core.lifecycle import cluster
-from airflow_provider_spark_operator.core.lifecycle.cluster_decision import ClusterDecision, ClusterObserved
-from airflow_provider_spark_operator.core.lifecycle.cluster_transitions import create_cluster_status, move_cluster
+from airflow_provider_spark_operator.core.lifecycle.cluster_decision import (
+    ClusterDecision,
+    ClusterObserved,
+    create_cluster_status,
+    move_cluster,
+)
 from airflow_provider_spark_operator.core.lifecycle.decision import Settings
 from airflow_provider_spark_operator.core.lifecycle.observation import CreateOutcome
-from airflow_provider_spark_operator.core.models.cluster import SparkCluster, parse_cluster
-from airflow_provider_spark_operator.core.models.cluster_status import ClusterState, ClusterStateRecord, ClusterStatus
+from airflow_provider_spark_operator.core.models.cluster import (
+    ClusterState,
+    ClusterStateRecord,
+    ClusterStatus,
+    SparkCluster,
+    parse_cluster,
+)
 from airflow_provider_spark_operator.core.states.states import SuspendReason
 from tests.core.cluster_resources.clusters import build_cluster_document
 

@@ -5,7 +5,7 @@ from copy import deepcopy
 from typing import TYPE_CHECKING
 
 from airflow_provider_spark_operator.core.driver.attempt import AttemptResources, build_attempt, with_driver_owner
-from airflow_provider_spark_operator.core.driver.configuration.errors import DriverBuildError
+from airflow_provider_spark_operator.core.driver.configuration.configuration import DriverBuildError
 from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
 from airflow_provider_spark_operator.core.kubernetes.names import APPLICATION_FINALIZER, LABEL_APPLICATION_NAME
 from airflow_provider_spark_operator.core.kueue.observation import QueueObservation

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
-from airflow_provider_spark_operator.core.driver.configuration.errors import DriverBuildError
+from airflow_provider_spark_operator.core.driver.configuration.configuration import DriverBuildError
 from airflow_provider_spark_operator.core.kubernetes import pods
 from airflow_provider_spark_operator.core.kubernetes.json_object import to_duration
 from airflow_provider_spark_operator.core.kueue import state

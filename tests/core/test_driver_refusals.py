@@ -7,14 +7,20 @@ import pytest
 
 from airflow_provider_spark_operator.core.driver.attempt import build_attempt
 from airflow_provider_spark_operator.core.driver.build import build_driver
-from airflow_provider_spark_operator.core.driver.configuration.configuration import Configuration
-from airflow_provider_spark_operator.core.driver.configuration.errors import DriverBuildError
+from airflow_provider_spark_operator.core.driver.configuration.configuration import (
+    Configuration,
+    DriverBuildError,
+    format_double,
+    parse_double,
+)
 from airflow_provider_spark_operator.core.driver.configuration.inputs import R_RUNNER, ApplicationKind, SubmissionInputs
 from airflow_provider_spark_operator.core.driver.configuration.resource_names import build_submit_naming
-from airflow_provider_spark_operator.core.driver.configuration.text import format_double, parse_double
 from airflow_provider_spark_operator.core.driver.named_files import find_plain_files, find_template_files
-from airflow_provider_spark_operator.core.driver.submission.command_line import parse_command_line
-from airflow_provider_spark_operator.core.driver.submission.submission import SubmitContext, build_submission_inputs
+from airflow_provider_spark_operator.core.driver.submission import (
+    SubmitContext,
+    build_submission_inputs,
+    parse_command_line,
+)
 from tests.builders import build_application_model
 
 K = "spark.kubernetes."

@@ -6,7 +6,7 @@ import pytest
 
 from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
 from airflow_provider_spark_operator.core.kubernetes.names import LABEL_CLUSTER_NAME, LABEL_ROLE
-from airflow_provider_spark_operator.core.models.cluster_status import ClusterState
+from airflow_provider_spark_operator.core.models.cluster import ClusterState
 from airflow_provider_spark_operator.kube.errors import Forbidden, KubeError, ServerError, Unreachable
 from airflow_provider_spark_operator.kube.resources import (
     EVENTS,

@@ -11,14 +11,14 @@ from typing import Any, Final
 import pytest
 import yaml
 
-from airflow_provider_spark_operator.core.convert.schedule import parse_schedule
+from airflow_provider_spark_operator.core.convert.scheduled import parse_schedule
 from airflow_provider_spark_operator.core.driver.attempt import build_attempt
 from airflow_provider_spark_operator.core.kubernetes.json_object import InvalidResource
 from airflow_provider_spark_operator.core.kubernetes.label_selector import parse_label_selector
 from airflow_provider_spark_operator.core.log.driver_log import LastLines, redact
 from airflow_provider_spark_operator.core.log.line_levels import LineLevels
 from airflow_provider_spark_operator.core.log.root_cause import RootCause
-from airflow_provider_spark_operator.core.log.secret_values import MASK, find_secret_places
+from airflow_provider_spark_operator.core.log.secrets import MASK, find_secret_places
 from airflow_provider_spark_operator.core.models.parse import parse_application
 from airflow_provider_spark_operator.core.report.run_record import build_record
 from airflow_provider_spark_operator.core.report.timeline import build_timeline

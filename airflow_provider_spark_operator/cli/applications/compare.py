@@ -7,14 +7,14 @@ from datetime import timedelta
 from difflib import SequenceMatcher
 from typing import Annotated, Final
 
+from ...core.compose.manifest import build_manifest
 from ...core.convert.document import convert_document
 from ...core.dialects.progress import ExecutorState
 from ...core.kubernetes.json_object import JsonObject, change_texts, format_duration
-from ...core.kubernetes.manifest import build_manifest
 from ...core.kubernetes.names import ANNOTATION_TTL_AFTER_SUCCESS
 from ...core.kubernetes.pods import get_object, get_text, list_objects
 from ...core.log.root_cause import explain_cause
-from ...core.log.secret_fields import hide_secrets
+from ...core.log.secrets import hide_secrets
 from ...core.parameters.arguments import DEFAULT_TTL_SECONDS, TTL_AFTER_SUCCESS_SECONDS
 from ...core.states.states import RUNNING
 from ...follow.submission.stamp import annotations_of

@@ -12,7 +12,7 @@ from ...core.kubernetes.pods import get_object, get_status, get_text, list_objec
 from ...core.log.driver_log import redact
 from ...core.log.line_levels import LineLevels
 from ...core.log.root_cause import explain_cause
-from ...core.log.secret_fields import hide_arguments
+from ...core.log.secrets import hide_arguments
 from ...core.report.summary import ApplicationSummary
 from ...core.report.timeline import Timeline, describe_losses
 from ...core.report.timeline_rows import number_missing

@@ -6,9 +6,9 @@ from datetime import timedelta
 from functools import partial
 from typing import Annotated, Any
 
+from ...core.compose.manifest import build_manifest
 from ...core.dialects.dialect import dialect_of
 from ...core.kubernetes.json_object import JsonObject
-from ...core.kubernetes.manifest import build_manifest
 from ...core.kubernetes.names import ANNOTATION_STOPPED_POLICY, is_object_name
 from ...core.kubernetes.pods import get_object, get_text
 from ...follow.access.find import find_application

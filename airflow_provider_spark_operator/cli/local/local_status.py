@@ -12,8 +12,8 @@ from local_kubernetes.home import LocalClusterError
 from local_kubernetes.home_state import HomeState, read_home
 from local_kubernetes.kubeconfig import LOOPBACK
 
+from ...core.log.driver_log import find_ui_url
 from ...core.report.summary import ApplicationSummary, summarize
-from ...core.spark.spark_ui import find_ui_url
 from ...core.verdict.verdict import Outcome
 from ...kube.client import KubeClient
 from ...kube.connection import ClusterAccess, open_client

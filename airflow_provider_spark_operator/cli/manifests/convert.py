@@ -8,8 +8,8 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
+from ...core.convert.conversion import Conversion, FieldReport, Outcome, Status
 from ...core.convert.document import convert_document
-from ...core.convert.report import Conversion, FieldReport, Outcome, Status
 from ..base.ages import is_time_zone
 from ..base.errors import CommandError, ExitCode, print_error, print_note
 from ..base.streams import escape_controls

@@ -10,8 +10,8 @@ from datetime import UTC, datetime
 from ...core.dialects.progress import StateEntry
 from ...core.kubernetes.names import ROLE_DRIVER
 from ...core.kubernetes.pods import ContainerStatus
+from ...core.log.driver_log import find_ui_url
 from ...core.log.line_levels import SparkLineFilter
-from ...core.spark.spark_ui import find_ui_url
 from ...follow.access.pods import ExecutorCount, describe_block
 from ...follow.ending.executor_ends import ExecutorEnd
 from ..base.errors import print_note

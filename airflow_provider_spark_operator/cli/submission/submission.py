@@ -7,13 +7,11 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
-from ...core.driver.configuration.configuration import Configuration
+from ...core.driver.configuration.configuration import Configuration, decode_text
 from ...core.driver.configuration.inputs import SubmissionInputs
-from ...core.driver.configuration.text import decode_text
 from ...core.driver.named_files import find_plain_files, find_template_files
 from ...core.driver.pod.template import EXECUTOR_TEMPLATE_KEY
-from ...core.driver.submission.command_line import CommandLine, parse_command_line
-from ...core.driver.submission.submission import SubmitContext, build_submission_inputs
+from ...core.driver.submission import CommandLine, SubmitContext, build_submission_inputs, parse_command_line
 from ...core.kubernetes.json_object import InvalidResource, Problem
 from ...core.spark.properties import parse_properties
 from ...reconcile.attempts.files import read_file, read_templates

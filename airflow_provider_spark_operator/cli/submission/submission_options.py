@@ -6,10 +6,9 @@ from typing import Annotated, TypeAlias
 import click
 
 from ...core.compose.application import TaskSettings
-from ...core.compose.retention import KEEP_FAILED_DRIVER
 from ...core.compose.sql import SqlFormat
 from ...core.dialects.dialect import find_api_version_problem
-from ...core.parameters.arguments import KEEP
+from ...core.parameters.arguments import KEEP, KEEP_FAILED_DRIVER
 from ...core.parameters.declaration import Panel
 from ..base.ages import check_duration, parse_duration
 from ..base.object_names import require_new_name

@@ -1,7 +1,7 @@
 """Builds all objects of a SparkCluster, in the order in which they are applied; the small ones are here."""
 
 from collections.abc import Mapping
-from typing import Final
+from typing import Any, Final
 
 from ..driver.pod.pod import merge
 from ..kubernetes.json_object import InvalidResource, JsonObject
@@ -15,7 +15,6 @@ from ..kubernetes.names import (
     find_name_problem,
 )
 from ..models.cluster import SparkCluster, WorkerNetworkPolicySpec
-from .autoscaler import build_autoscaler
 from .daemon import with_ports
 from .frame import Frame
 from .shape import find_building_problems
@@ -26,6 +25,11 @@ from .stateful_sets import (
     build_master_stateful_set,
     build_worker_stateful_set,
 )
+
+AUTOSCALER: Final = f"{ROLE_WORKER}-hpa"
+_CPU_UTILIZATION_PERCENT = 30
+_SECONDS_PER_ADDED_WORKER = 60
+_SECONDS_PER_REMOVED_WORKER = 600
 
 
 def build_cluster(cluster: SparkCluster, operator_name: str) -> tuple[JsonObject, ...]:
@@ -107,3 +111,41 @@ def _build_metrics_rules(policy: WorkerNetworkPolicySpec | None) -> list[JsonObj
     if policy is None or not policy.metrics_ingress:
         return []
     return [{"from": policy.metrics_ingress, "ports": [{"protocol": "TCP", "port": policy.metrics_port}]}]
+
+
+def build_autoscaler(frame: Frame) -> JsonObject | None:
+    """Build the HorizontalPodAutoscaler of the workers, or return None if their number is fixed.
+
+    The metrics and behavior come from the user. The limits and the target come from the cluster.
+    """
+    instances = frame.cluster.spec.cluster_tolerations.instance_config
+    if instances.min_workers >= instances.max_workers:
+        return None
+    given = frame.cluster.spec.worker_spec.horizontal_pod_autoscaler_spec
+    spec = {
+        **(_build_default_rules() if given is None else given),
+        "minReplicas": instances.min_workers,
+        "maxReplicas": instances.max_workers,
+        "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "StatefulSet", "name": frame.build_name(ROLE_WORKER)},
+    }
+    return frame.build_document("autoscaling/v2", "HorizontalPodAutoscaler", AUTOSCALER, spec)
+
+
+def _build_default_rules() -> dict[str, Any]:
+    target = {"type": "Utilization", "averageUtilization": _CPU_UTILIZATION_PERCENT}
+    return {
+        "metrics": [
+            {
+                "type": "ContainerResource",
+                "containerResource": {"name": "cpu", "container": ROLE_WORKER, "target": target},
+            }
+        ],
+        "behavior": {
+            "scaleUp": {"policies": [_build_policy(_SECONDS_PER_ADDED_WORKER)]},
+            "scaleDown": {"policies": [_build_policy(_SECONDS_PER_REMOVED_WORKER)]},
+        },
+    }
+
+
+def _build_policy(seconds: int) -> dict[str, Any]:
+    return {"type": "Pods", "value": 1, "periodSeconds": seconds}

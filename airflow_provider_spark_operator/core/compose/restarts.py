@@ -11,7 +11,7 @@ from typing import Final
 from ..dialects.dialect import dialect_of
 from ..kubernetes.json_object import InvalidResource, Problem, is_integer, to_duration
 from ..parameters.arguments import RESTARTS_BY_AIRFLOW, RESTARTS_BY_CLUSTER
-from ..parameters.pending import is_template
+from ..parameters.parameter_types import is_template
 from ..states.backoff import RESTART_ATTEMPTS, RESTART_BACKOFF_MILLIS, choose_backoff_millis
 
 _NEVER: Final = "Never"

@@ -9,7 +9,7 @@ from ..kubernetes.json_object import Problem, Severity, filter_errors, is_intege
 from ..models.parse import format_path, name_type
 from ..validation.fields import find_unknown_kubernetes_fields, suggest_field
 from ..validation.json_values import find_json_problems
-from ..validation.kubernetes_values import find_value_problems
+from ..validation.pod_objects import find_value_problems
 from ..validation.validate import validate_without_status
 from .application import build_application
 from .fields import APPLICATION_FIELDS, SCHEDULE_FIELDS, Field, Shape

@@ -7,7 +7,7 @@ from ..dialects.kubeflow import GROUP, VERSIONS
 from ..kubernetes.json_object import Problem
 from ..models.parse import name_type
 from .application import convert_application, describe_resource, refuse
-from .report import Conversion, Status
+from .conversion import Conversion, Status
 from .scheduled import IsTimeZone, convert_schedule
 
 _LISTS: Final = ("List", "SparkApplicationList", "ScheduledSparkApplicationList")

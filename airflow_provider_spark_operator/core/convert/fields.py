@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final
 
-from .report import Outcome
+from .conversion import Outcome
 
 EXACT, CHANGED, DROPPED = Outcome.EXACT, Outcome.CHANGED, Outcome.DROPPED
 ROLES: Final = ("driver", "executor")

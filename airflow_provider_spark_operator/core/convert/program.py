@@ -2,10 +2,10 @@
 
 from typing import Final
 
-from ..dialects.apache_pods import IVY_DIRECTORY, IVY_KEY
+from ..dialects.apache_spec import IVY_DIRECTORY, IVY_KEY
 from ..driver.configuration.inputs import PYTHON_RUNNER, R_RUNNER, ApplicationKind
-from ..driver.submission.submission import detect_kind
-from .draft import Draft
+from ..driver.submission import detect_kind
+from .conversion import Draft
 
 _TYPES: Final = {
     ApplicationKind.PYTHON: ("Python",),

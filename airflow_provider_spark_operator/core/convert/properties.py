@@ -8,7 +8,7 @@ from ..dialects.kubeflow import GROUP
 from ..driver.configuration.resource_names import POD_NAME_KEY
 from ..parameters.pod_settings import format_value
 from ..spark.spark_conf import DYNAMIC_ALLOCATION_KEY, SHUFFLE_TRACKING_KEY
-from .draft import Draft
+from .conversion import Draft
 from .fields import ROLES
 
 ENVIRONMENT: Final = {"driver": "spark.kubernetes.driverEnv.", "executor": "spark.executorEnv."}

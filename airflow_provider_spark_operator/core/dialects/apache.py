@@ -7,21 +7,20 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Final
 
-from ..driver.configuration.errors import DriverBuildError
+from ..driver.configuration.configuration import DriverBuildError
 from ..driver.configuration.resource_names import get_driver_pod_name
 from ..kubernetes import names
 from ..kubernetes.json_object import JsonObject, KubernetesObject, copy_list, copy_object, is_integer, read_time
 from ..kubernetes.pods import get_object, get_text
 from ..lifecycle.driver_end import get_main_container
 from ..log.driver_log import split_lines
-from ..log.java_message import shorten_java_message
 from ..parameters.arguments import DEFAULT_TTL_SECONDS, KEEP, TTL_AFTER_SUCCESS_SECONDS
 from ..parameters.parameters import MEMORY_KEYS, Parameters
 from ..parameters.pod_template import extend_template
 from ..spark.spark_conf import TEMPLATE_CONTAINER_KEYS, uses_dynamic_allocation
 from ..states.states import DRIVER_RUNS, FAILURE, RUNNING, STOPPING, TERMINATED, ApplicationState, read_suspend_reason
 from . import apache_spec
-from .base import Dialect
+from .base import Dialect, shorten_java_message
 from .progress import Phase, Progress, StateEntry, find_last_stop
 
 # Earlier versions lack some fields, for example those of retention and the time to live.

@@ -1,14 +1,20 @@
 """The base of the dialects: everything in which one kind of SparkApplication differs from another."""
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from datetime import datetime
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from ..kubernetes.json_object import JsonObject, KubernetesObject, Problem
 from ..kubernetes.pods import get_object
 from ..parameters.parameters import Parameters
 from .progress import ExecutorState, Phase, Progress, StateEntry
+
+_JAVA_ERROR: Final = re.compile(r'^Exception in thread "[^"\n]*" (.+)$', re.MULTILINE)
+_CAUSED: Final = "\nCaused by: "
+# fabric8's client prints the whole answer of the API server, whose message it has printed before.
+_DUMP: Final = " Received status: Status("
 
 
 class Dialect(ABC):
@@ -193,3 +199,24 @@ class Dialect(ABC):
     def keep_failed_driver(self, document: JsonObject, seconds: float) -> JsonObject:
         """Return `document` so that failed driver pods are kept for a number of seconds after their end."""
         return document
+
+
+def shorten_java_message(message: str) -> str:
+    """Return the error and innermost cause in a message with the output of spark-submit or a Java stack trace.
+
+    Kubeflow's operator reports the output of spark-submit, and the Apache operator a stack trace. Other messages are
+    returned as they are.
+    """
+    error = _JAVA_ERROR.search(message)
+    if error is not None:
+        beginning = message[: error.start()].partition(": ")[0].strip()
+        causes = message[error.end() :].split(_CAUSED)[1:]
+        return ": ".join(filter(None, [beginning, *map(_shorten, (error[1], *causes[-1:]))]))
+    outer, *causes = message.split(_CAUSED)
+    if not (causes or "\n\tat " in outer):
+        return message.partition(_DUMP)[0]
+    return ": ".join(map(_shorten, (outer, *causes[-1:]))).replace(". StackTrace: ", ": ", 1)
+
+
+def _shorten(exception: str) -> str:
+    return exception.strip().partition("\n\t")[0].partition(_DUMP)[0].strip().rstrip(".")

@@ -25,15 +25,13 @@ from ..kubernetes.json_object import (
 from ..kubernetes.names import DRIVER_CONTAINER, LABEL_QUEUE_NAME
 from ..kubernetes.pods import get_object, get_text
 from ..lifecycle.driver_end import get_main_container
-from ..log.java_message import shorten_java_message
 from ..parameters.arguments import DEFAULT_TTL_SECONDS, KEEP
-from ..parameters.parameter_types import RestartPolicy, read_flag
+from ..parameters.parameter_types import RestartPolicy, is_pending, read_flag
 from ..parameters.parameters import MEMORY_KEYS, Parameters
-from ..parameters.pending import is_pending
 from ..parameters.pod_settings import ROLES
 from ..states.states import ApplicationState, SuspendReason
 from . import kubeflow_spec
-from .base import Dialect
+from .base import Dialect, shorten_java_message
 from .progress import ExecutorState, Phase, Progress, SettingNames, StateEntry
 
 GROUP: Final = "sparkoperator.k8s.io"

@@ -119,7 +119,7 @@ class Progress:
             lacks. See `with_driver_status`.
         driver_expected: Whether the driver was requested but does not run yet.
         driver_started: Whether the driver has started, but is not ready yet. Its log can be read.
-        driver_read: Whether the end comes from the driver pods, see `core.verdict.unread_end`.
+        driver_read: Whether the end comes from the driver pods, see `core.verdict.driver_facts`.
         reason: Reason of the current state, a constant of `core.states.reasons`. None if the operator writes none.
         driver_name: Name of the driver pod of the latest attempt. None if the resource does not contain it.
         main_container: Name of the container that runs Spark. None if the configuration does not set it.

@@ -3,9 +3,8 @@
 from dataclasses import dataclass
 from typing import Final
 
-from ..driver.attempt_inputs import build_attempt_inputs
-from ..driver.configuration.configuration import Configuration
-from ..driver.configuration.errors import DriverBuildError
+from ..driver.attempt import build_attempt_inputs
+from ..driver.configuration.configuration import Configuration, DriverBuildError
 from ..driver.configuration.inputs import DRIVER_TEMPLATE_KEY, ApplicationKind
 from ..driver.configuration.resource_names import build_attempt_naming
 from ..driver.named_files import NO_TEMPLATES

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from ..cluster_resources.build import build_cluster
-from ..driver.configuration.memory import parse_memory_mib
+from ..driver.configuration.configuration import parse_memory_mib
 from ..kubernetes.json_object import InvalidResource, JsonObject, Problem
 from ..kubernetes.names import LABEL_ROLE, ROLE_MASTER, ROLE_WORKER
 from ..models.cluster import SparkCluster

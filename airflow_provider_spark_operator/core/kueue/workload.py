@@ -18,7 +18,7 @@ from ..kubernetes.names import (
     LABEL_QUEUE_NAME,
     ROLE_EXECUTOR,
 )
-from ..models.resource import Resource
+from ..models.base import Resource
 
 
 @dataclass(frozen=True)

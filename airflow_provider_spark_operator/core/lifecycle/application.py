@@ -9,7 +9,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Final, TypeAlias
 
-from ..driver.objects.routes import find_missing_route_fields
+from ..driver.routes import find_missing_route_fields
 from ..kubernetes import pods
 from ..kubernetes.names import APPLICATION_FINALIZER
 from ..models.application import DeploymentMode, SparkApplication
@@ -20,7 +20,6 @@ from . import policy
 from .decision import AT_ONCE, AddFinalizer, CreateAttempt, Decision, DeleteApplication, RemoveFinalizer, Settings
 from .driver_end import find_driver_end, has_started
 from .observation import Observed, Present, Refused, Unconfirmed
-from .queue_rules import await_admission, leave_queue, list_finishing_actions, release_quota, report_readiness
 from .release import (
     confirm_absence,
     delete_unexpected_drivers,
@@ -32,7 +31,18 @@ from .release import (
     retain,
 )
 from .situation import Situation
-from .suspension import hold, resume, stay_suspended, suspend, update_cause
+from .suspension import (
+    await_admission,
+    hold,
+    leave_queue,
+    list_finishing_actions,
+    release_quota,
+    report_readiness,
+    resume,
+    stay_suspended,
+    suspend,
+    update_cause,
+)
 from .timeouts import fail_lost_driver, time_out, time_out_blocked_executors
 from .transitions import create_status, move
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any, Final
 
-from ..driver.configuration.errors import DriverBuildError
+from ..driver.configuration.configuration import DriverBuildError
 from ..driver.configuration.resource_names import get_driver_pod_name
 from ..kubernetes.json_object import JsonObject, read_time
 from ..kubernetes.names import (

@@ -4,13 +4,13 @@ from collections.abc import Mapping
 from datetime import datetime
 
 from ..kubernetes.json_object import InvalidResource
-from ..models.cluster_status import ClusterState, ClusterStatus
+from ..models.base import Resource
+from ..models.cluster import ClusterState, ClusterStatus
 from ..models.parse import parse_model
-from ..models.resource import Resource
 from ..models.status import ApplicationStatus
 from ..states import reasons
 from ..states.states import INITIALIZING, ApplicationState
-from .cluster_transitions import create_cluster_status, describe_cluster_failure, move_cluster
+from .cluster_decision import create_cluster_status, describe_cluster_failure, move_cluster
 from .transitions import create_status, move
 
 

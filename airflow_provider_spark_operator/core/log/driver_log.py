@@ -41,6 +41,17 @@ _SECRET: Final = re.compile(
 )
 _AUTHORIZATION: Final = re.compile(r"(?i)(\b(?:bearer|basic)\s+)[\w.+/=~-]{8,}")
 _USER_INFO: Final = re.compile(r"(://)[^\s/@]+@")
+REFUSED: Final = "Spark could not create executors: "
+"""The beginning of the sentence about a rejected executor."""
+_REJECTED: Final = re.compile(
+    r"KubernetesClientException: Failure executing: POST at: \S+/pods\. Message: "
+    r'(?:pods "[^"]*" is forbidden: )?(.+?)\.?(?: Received status: |$)'
+)
+_REGISTERED: Final = ": Registered executor "
+# Spark ends the driver. Before Spark 4, rejected executors do not count: such a driver waits indefinitely.
+_LIMIT: Final = ": Max number of executor failures ("
+# Spark writes this line when an interface listens, with the chosen port, also if the configured port is 0.
+_STARTED = re.compile(r"Successfully started service 'SparkUI' on port ([0-9]{1,5})\b")
 
 
 class LastLines:
@@ -135,3 +146,37 @@ def redact(line: str) -> str:
     for pattern, shown in ((_SECRET, rf"\1{HIDDEN}"), (_AUTHORIZATION, rf"\1{HIDDEN}"), (_USER_INFO, rf"\1{HIDDEN}@")):
         line = pattern.sub(shown, line)
     return line
+
+
+class ExecutorRefusals:
+    """Finds the latest rejected executor in a log that is read line by line.
+
+    Attributes:
+        latest: The sentence about the executor that the API rejected last. None if none was, or if one has started
+            since.
+        ended_driver: Whether Spark ended the driver after these rejections.
+    """
+
+    def __init__(self) -> None:
+        self.latest: str | None = None
+        self.ended_driver = False
+
+    def add(self, line: str) -> None:
+        """Add the next line."""
+        if rejected := _REJECTED.search(line):
+            self.latest = f"{REFUSED}{rejected[1]}"
+        elif _REGISTERED in line:
+            self.latest = None
+        elif _LIMIT in line and self.latest is not None:
+            self.ended_driver = True
+
+
+def find_ui_url(line: str, host: str) -> str | None:
+    """Return the URL of the Spark UI if a line of a log reports its start, else None.
+
+    Args:
+        line: The line.
+        host: The host of the process.
+    """
+    found = _STARTED.search(line)
+    return f"http://{host}:{found[1]}" if found else None

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import Final
 
-from .driver_log import clean_line, strip_controls
-from .executor_refusals import ExecutorRefusals
+from .driver_log import ExecutorRefusals, clean_line, strip_controls
 
 # A line may have 64 KiB. Messages show less.
 _LOOKED_AT: Final = 1000

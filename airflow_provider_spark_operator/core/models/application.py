@@ -11,8 +11,7 @@ from pydantic import Field, WithJsonSchema
 
 from ..kubernetes.json_object import JsonObject
 from ..states.backoff import RESTART_ATTEMPTS, RESTART_BACKOFF_MILLIS
-from .base import Boolean, Integer, KubernetesType, Model, PodTemplate
-from .resource import Resource
+from .base import Boolean, Integer, KubernetesType, Model, PodTemplate, Resource
 from .status import ApplicationStatus
 
 

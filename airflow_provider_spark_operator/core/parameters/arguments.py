@@ -5,9 +5,11 @@ DAG files run these checks each time they are parsed, so the checks are cheap.
 
 import math
 import re
+from datetime import timedelta
 from enum import StrEnum
 from typing import Final
 
+from ..kubernetes.json_object import Problem, to_seconds
 from ..kubernetes.names import is_namespace, is_object_name
 
 DEFAULT_CONNECTION_ID = "kubernetes_default"
@@ -29,6 +31,9 @@ KEEP: Final = -1
 # successful applications in etcd.
 DEFAULT_TTL_SECONDS: Final = 7 * 24 * 3600
 TTL_AFTER_SUCCESS_SECONDS: Final = 24 * 3600
+KEEP_FAILED_DRIVER: Final = timedelta(minutes=5)
+# Kubernetes stores it as a 64-bit integer of milliseconds.
+_LONGEST_SECONDS: Final = 2**63 // 1000
 
 
 class IfExists(StrEnum):
@@ -210,3 +215,27 @@ def check_sensor_mode(mode: str, sensor: str, *, deferrable: bool) -> None:
             f"mode='reschedule' is not supported by {sensor}: it keeps a watch open while it waits. "
             "Use deferrable=True to wait without a worker, or leave out mode to wait on a worker"
         )
+
+
+def find_ttl_problem(ttl: object) -> Problem | None:
+    """Return the problem with the parameter `ttl`; None if it is valid."""
+    if ttl is None or ttl == KEEP:
+        return None
+    seconds = to_seconds(ttl)
+    if seconds is None or not seconds >= 0:
+        return Problem(
+            "ttl", f"must be a number of seconds, a timedelta, or {KEEP} to keep the application, not {ttl!r}"
+        )
+    if seconds > _LONGEST_SECONDS:
+        return Problem(
+            "ttl", f"must be at most {_LONGEST_SECONDS} seconds, not {ttl!r}. Use {KEEP} to keep the application"
+        )
+    return None
+
+
+def find_retention_problem(name: str, keep: object) -> Problem | None:
+    """Return the problem with the parameter `keep_driver` or `keep_failed_driver`; None if it is valid."""
+    seconds = to_seconds(keep)
+    if keep is None or (seconds is not None and 0 <= seconds < math.inf):
+        return None
+    return Problem(name, f"must be a number of seconds, a timedelta, or None, not {keep!r}")

@@ -16,7 +16,7 @@ from ..kubernetes.names import CLUSTER_IDENTITY, LABEL_TASK, RESERVED_LABELS, fi
 from ..spark.spot import SPOT_LABELS
 from . import parameter_types as types
 from .arguments import FILE_EXTENSIONS, advise_suffix
-from .pending import Pending, is_pending
+from .parameter_types import Pending, is_pending
 from .validators import (
     OBJECT,
     Check,

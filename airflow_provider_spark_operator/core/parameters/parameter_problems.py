@@ -10,8 +10,8 @@ from ..kubernetes.names import LABEL_QUEUE_NAME
 from ..spark.spark_conf import DYNAMIC_ALLOCATION_KEY, IMAGE_KEY, uses_dynamic_allocation
 from ..spark.spot import SPOT_LABELS
 from . import parameter_types
+from .parameter_types import is_pending
 from .parameters import DECLARATIONS, NAMES, Parameters, find_version_in_tag
-from .pending import is_pending
 from .validators import optional
 
 _CHECKS: Final = {name: optional(declaration.check) for name, declaration in DECLARATIONS.items()}

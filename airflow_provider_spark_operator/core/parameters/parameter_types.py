@@ -4,11 +4,11 @@ DAG files import these types from `airflow_provider_spark_operator.parameters`. 
 Airflow renders the templates in it and shows it.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from datetime import timedelta
 from functools import cache
-from typing import Any, Final, TypeAlias, TypeVar
+from typing import Any, Final, TypeAlias, TypeVar, cast
 
 from ..kubernetes.json_object import to_seconds
 from ..kubernetes.names import ROLE_DRIVER
@@ -22,6 +22,50 @@ Duration: TypeAlias = timedelta | float
 
 VOLCANO: Final = "volcano"
 YUNIKORN: Final = "yunikorn"
+
+
+class Pending:
+    """A value that becomes known when the task runs, for example the result of another task."""
+
+
+PENDING: Final = Pending()
+
+
+def is_template(value: object) -> bool:
+    """Return whether `value` is a template expression, so that its final value is not known yet."""
+    return isinstance(value, str) and ("{{" in value or "{%" in value)
+
+
+def advise_native(value: object) -> str:
+    """Return the advice for a text in place of an object or a list: a template renders text."""
+    advice = ". If a template rendered it, set render_template_as_native_obj=True in the DAG"
+    return advice if isinstance(value, str) else ""
+
+
+def is_pending(value: object) -> bool:
+    """Return whether `value` is missing or not known yet."""
+    if isinstance(value, str):
+        return "{{" in value or "{%" in value
+    return value is None or isinstance(value, Pending)
+
+
+Context = TypeVar("Context", bound=Mapping[str, object])
+
+# They occur in images, paths, Java options, and labels and annotations of executors.
+_NAMES = ("SPARK_VERSION", "APP_ID", "EXECUTOR_ID")
+
+
+def with_placeholders(context: Context, macros: Container[str] = ()) -> Context:
+    """Return `context` with a value for each placeholder that renders as the placeholder, including its braces.
+
+    Args:
+        context: The values for the templates of a task. It is not changed.
+        macros: The global names of the template engine. They take precedence over a placeholder of the same name.
+    """
+    if _NAMES[0] in context:  # nested values are rendered with the context of the outer value
+        return context
+    placeholders = {name: f"{{{{{name}}}}}" for name in _NAMES if name not in macros}
+    return cast("Context", {**placeholders, **context})
 
 
 @dataclass(frozen=True)

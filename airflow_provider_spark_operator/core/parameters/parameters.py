@@ -13,7 +13,7 @@ from ..kubernetes.json_object import Problem
 from . import parameter_checks as checks
 from . import parameter_types
 from .declaration import Form, Panel, declare, read_declarations
-from .pending import is_pending
+from .parameter_types import is_pending
 from .validators import integer, mask_user, name_of, one_of
 
 _VERSION_IN_TAG = re.compile(r":v?([0-9]+\.[0-9]+\.[0-9]+)[^/:@]*(?:@[^/]*)?\Z")

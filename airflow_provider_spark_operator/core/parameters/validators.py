@@ -11,8 +11,7 @@ from typing import Any, Final, TypeAlias
 
 from ..kubernetes.json_object import Problem
 from ..kubernetes.names import is_object_name
-from .parameter_types import Group
-from .pending import advise_native, is_pending
+from .parameter_types import Group, advise_native, is_pending
 
 Check: TypeAlias = Callable[[str, object], Sequence[Problem]]
 Condition: TypeAlias = Callable[[object], object]

@@ -9,7 +9,7 @@ from typing import Final, TypeAlias, TypeGuard, TypeVar
 from ..kubernetes.json_object import JsonObject, is_integer
 from ..kubernetes.pods import get_object, get_text
 from ..log.driver_log import REPORT_MARKER
-from ..log.secret_fields import hide_secrets
+from ..log.secrets import hide_secrets
 from .record_values import cut_text, drop_unknown, measure
 
 Scalar: TypeAlias = str | int | float | bool | None

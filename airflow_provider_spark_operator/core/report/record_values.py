@@ -9,7 +9,7 @@ from typing import Final
 
 from ..kubernetes.json_object import JsonObject, to_utc
 from ..log.driver_log import clean_line
-from ..log.secret_fields import hide_secrets
+from ..log.secrets import hide_secrets
 
 # Texts are shorter after redaction. The rest of longer texts is not searched for secrets, and not shown.
 _SEARCHED: Final = 4096

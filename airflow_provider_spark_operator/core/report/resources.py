@@ -6,8 +6,7 @@ from decimal import Decimal
 from typing import Self
 
 from ..dialects.dialect import dialect_of
-from ..driver.configuration.configuration import Configuration
-from ..driver.configuration.errors import DriverBuildError
+from ..driver.configuration.configuration import Configuration, DriverBuildError
 from ..driver.configuration.inputs import PYTHON_RUNNER, R_RUNNER, ApplicationKind
 from ..driver.pod.resources import build_container_resources
 from ..kubernetes import pods

@@ -10,10 +10,9 @@ from ..dialects.progress import Phase, Progress, find_last_stop
 from ..kubernetes import names, pods
 from ..kubernetes.json_object import KubernetesObject, read_time
 from ..lifecycle.executor_obstacles import name_executor_obstacle
-from ..verdict.driver_facts import add_driver_facts
+from ..verdict.driver_facts import add_driver_facts, confirm_end
 from ..verdict.holds import find_held_application, get_queue
 from ..verdict.obstacles import find_missing_status, name_driver_obstacle
-from ..verdict.unread_end import confirm_end
 from ..verdict.verdict import Verdict, judge_progress
 from .executors import ExecutorNumbers, count_executors, select_executors, select_pods
 

@@ -4,8 +4,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from ..driver.configuration.errors import DriverBuildError
-from ..driver.configuration.memory import is_positive_size, parse_memory_mib
+from ..driver.configuration.configuration import DriverBuildError, is_positive_size, parse_memory_mib
 from ..kubernetes.json_object import Problem, Severity
 from ..models.parse import format_path
 from ..spark.spark_conf import (

@@ -4,13 +4,16 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from ..driver.configuration.configuration import Configuration
-from ..driver.pod.plain_template import normalize_template
+from ..driver.pod.template import normalize_template
 from ..kubernetes.json_object import Problem
 from ..kubernetes.names import DATA_KEY_RULE, EXECUTOR_CONTAINER, is_data_key
 from ..kubernetes.pods import get_object, list_objects
-from ..models.parse import format_path
-from .kubernetes_values import find_value_problems
-from .rules import list_values
+from ..kubernetes.quantities import is_quantity
+from ..models.parse import format_path, name_type
+from .identity import find_metadata_problems
+from .kubernetes_fields import KUBERNETES_FIELDS
+from .pod_rules import RULES
+from .rules import Location, list_values, report
 
 LARGEST_CONFIG_MAP: Final = 1 << 20
 """The maximum size of the values of a ConfigMap, in bytes."""
@@ -24,6 +27,17 @@ _REFERENCES: Final[Mapping[str, str]] = {
     "resources.claims.name": "resource claim",
 }
 """The paths of names in a container, and what each of them names."""
+# The classes of JSON values of each type, and the type in words. A type that is not listed is an object.
+_SHAPES: Final[Mapping[str, tuple[tuple[type, ...], str]]] = {
+    "[": ((list, tuple), "a list"),
+    "{": ((Mapping,), "an object"),
+    "string": ((str,), "a string"),
+    "boolean": ((bool,), "true or false"),
+    "int32": ((int,), "an integer"),
+    "int64": ((int,), "an integer"),
+    "int-or-string": ((int, str), "an integer or a string"),
+    "quantity": ((int, float, str), "a quantity"),
+}
 
 
 def find_template_problems(spec: Mapping[str, object]) -> Iterator[Problem]:
@@ -114,3 +128,45 @@ def _find_missing_parts(spec: Mapping[str, object]) -> Iterator[Problem]:
             names = {*get_object(resources.get("limits")), *get_object(resources.get("requests"))}
             if any(name.startswith("hugepages-") for name in names) and not names & {"cpu", "memory"}:
                 yield Problem(format_path((*place, "resources")), "huge pages require cpu or memory: add one of them")
+
+
+def find_value_problems(value: object, type_name: str, location: Location) -> Iterator[Problem]:
+    """Find what the API server rejects in a value of a Kubernetes type. Unknown fields are left out.
+
+    The errors are admissible, because an admission policy of the cluster can change the pod.
+
+    Args:
+        value: The value. Null counts as missing.
+        type_name: The type, for example `core.v1.PodTemplateSpec`, or `[core.v1.Container]` for a list.
+        location: The position of the value in the document.
+    """
+    if value is None:
+        return
+    name = type_name.strip("[]{}")
+    shape = name if name == type_name else type_name[0]
+    classes, words = _SHAPES.get(shape, _SHAPES["{"])
+    if not isinstance(value, classes) or (isinstance(value, bool) and shape != "boolean"):
+        advice = ": put it in quotes" if shape == "string" else ""
+        yield report(location, f"must be {words}, not {name_type(value)}{advice}")
+    elif shape == "quantity" and not is_quantity(value):
+        yield report(location, f"{value!r} is not a quantity, such as 500m, 2 or 1.5Gi")
+    elif isinstance(value, list | tuple):
+        for index, entry in enumerate(value):
+            yield from find_value_problems(entry, name, (*location, index))
+    elif isinstance(value, Mapping) and shape == "{":
+        for key, entry in value.items():
+            yield from find_value_problems(entry, name, (*location, key))
+    elif isinstance(value, Mapping):
+        yield from _find_object_problems(value, name, location)
+
+
+def _find_object_problems(value: Mapping[str, Any], name: str, location: Location) -> Iterator[Problem]:
+    if name == "meta.v1.ObjectMeta":
+        yield from find_metadata_problems(value, location, admissible=True)
+        return
+    for rule in RULES.get(name, ()):
+        yield from rule(value, location)
+    fields = KUBERNETES_FIELDS[name]
+    for key, inner in value.items():
+        if key in fields:
+            yield from find_value_problems(inner, fields[key], (*location, key))

@@ -10,10 +10,8 @@ from ...core.kubernetes.json_object import JsonObject
 from ...core.kubernetes.pods import read_deletion_deadline
 from ...core.states.reasons import DRIVER_FAILED
 from ...core.states.states import ApplicationState
-from ...core.verdict.driver_facts import add_driver_facts, has_more_facts
-from ...core.verdict.executor_refusal import blame_refusal
-from ...core.verdict.failed_checks import blame_checks
-from ...core.verdict.unread_end import confirm_end
+from ...core.verdict.driver_facts import add_driver_facts, confirm_end, has_more_facts
+from ...core.verdict.driver_reports import blame_checks, blame_refusal
 from ...core.verdict.verdict import Outcome, Verdict, judge_progress
 from ...kube.client import KubeClient
 from ...kube.errors import Forbidden

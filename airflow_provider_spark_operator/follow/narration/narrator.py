@@ -17,7 +17,7 @@ from ...core.log.driver_log import clean_sentence
 from ...core.log.line_levels import LineLevels
 from ...core.report.executor_log import ExecutorLog
 from ...core.report.job_report import JobReport
-from ...core.verdict.executor_refusal import describe_refusal
+from ...core.verdict.driver_reports import describe_refusal
 from ...core.verdict.obstacles import describe_pod_wait
 from ...kube.backoff import Backoff
 from ...kube.client import KubeClient

@@ -17,7 +17,7 @@ from ...core.kubernetes.ownership import find_owner
 from ...core.lifecycle.executor_obstacles import describe_executor_obstacle
 from ...core.log.driver_log import clean_sentence
 from ...core.verdict import obstacles
-from ...core.verdict.executor_refusal import describe_refusal
+from ...core.verdict.driver_reports import describe_refusal
 from ...core.verdict.holds import CLEAR_SUSPEND, find_held_application, find_ignored_queue, get_queue
 from ...kube.backoff import Backoff
 from ...kube.client import KubeClient

@@ -14,7 +14,7 @@ from ...core.kueue.observation import RETRY_INTERVAL, Granted, QueueObservation,
 from ...core.kueue.state import needs_ready_condition
 from ...core.kueue.steps import Keep, choose_requeue
 from ...core.kueue.workload import PodSet, WantedWorkload, build_workload_name, find_priority_class, get_queue_name
-from ...core.models.resource import Resource
+from ...core.models.base import Resource
 from ...core.states import reasons
 from ...kube.client import KubeClient
 from ...kube.errors import AlreadyExists, Conflict, KubeError, NotFound, is_refusal

@@ -10,8 +10,8 @@ from ...core.kueue import steps
 from ...core.kueue.assignment import TemplateChange
 from ...core.kueue.observation import Granted, QueueObservation
 from ...core.kueue.workload import get_queue_name
+from ...core.models.base import Resource
 from ...core.models.parse import parse_model
-from ...core.models.resource import Resource
 from ...core.states import reasons
 from ...kube.errors import KubeError, is_refusal
 from ..reports.events import NORMAL, WARNING, EventRecorder, ResourceEvent

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from ...core.kubernetes.names import APPLICATION_FINALIZER, CLUSTER_FINALIZER
-from ...core.models.cluster_status import CLUSTER_FAILURE
+from ...core.models.cluster import CLUSTER_FAILURE
 from ...core.states.states import FAILURE, ApplicationState
 from ...kube.resources import SPARK_APPLICATIONS, SPARK_CLUSTERS, ResourceType
 

@@ -6,8 +6,7 @@ Each function can be interrupted and repeated at any point.
 from collections.abc import Iterable, Mapping
 from typing import Final, TypeAlias
 
-from ...core.cluster_resources.autoscaler import AUTOSCALER
-from ...core.cluster_resources.build import DISRUPTION_BUDGET, build_cluster
+from ...core.cluster_resources.build import AUTOSCALER, DISRUPTION_BUDGET, build_cluster
 from ...core.cluster_resources.frame import build_object_name
 from ...core.cluster_resources.stateful_sets import WORKER_SERVICE, keep_fixed_fields
 from ...core.kubernetes.json_object import InvalidResource, JsonObject

@@ -23,8 +23,7 @@ from ...core.lifecycle.cluster_decision import (
 )
 from ...core.lifecycle.observation import Created
 from ...core.lifecycle.unreadable import refuse_cluster
-from ...core.models.cluster import SparkCluster
-from ...core.models.cluster_status import ClusterStatus
+from ...core.models.cluster import ClusterStatus, SparkCluster
 from ...core.states import reasons
 from ...core.validation.validate import validate_without_status
 from ..kueue.admissions import AdmissionRequest

@@ -17,8 +17,7 @@ from ...core.lifecycle.cluster_decision import ClusterAction, ClusterDecision
 from ...core.lifecycle.decision import Action, AddFinalizer, Decision, RemoveFinalizer, Settings
 from ...core.lifecycle.decisive_fields import is_shortened
 from ...core.models.application import SparkApplication
-from ...core.models.cluster import SparkCluster
-from ...core.models.cluster_status import ClusterStatus
+from ...core.models.cluster import ClusterStatus, SparkCluster
 from ...core.models.status import ApplicationStatus
 from ...core.states import reasons
 from ...core.states.states import ApplicationState

@@ -10,8 +10,7 @@ from datetime import datetime
 from ...core.kubernetes.json_object import InvalidResource, JsonObject, Problem, cut_middle, read_time
 from ...core.lifecycle.decisive_fields import digest_value
 from ...core.models.application import SparkApplication
-from ...core.models.cluster import SparkCluster
-from ...core.models.cluster_status import ClusterState
+from ...core.models.cluster import ClusterState, SparkCluster
 from ...core.states import reasons
 from ...core.states.states import INITIALIZING, RUNNING, STARTING, ApplicationState
 from ...kube.client import KubeClient

@@ -23,7 +23,7 @@ from prometheus_client.registry import Collector
 from ...core.kubernetes.json_object import JsonObject
 from ...core.kubernetes.pods import get_object, get_text
 from ...core.models.application import SparkApplication
-from ...core.models.cluster_status import ClusterState
+from ...core.models.cluster import ClusterState
 from ...core.models.status import ApplicationStatus
 from ...core.states.states import RUNNING, STARTING, STOPPING, ApplicationState
 from ...kube.call import Call

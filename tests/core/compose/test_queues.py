@@ -9,8 +9,8 @@ from airflow_provider_spark_operator.core.compose.application import apply_param
 from airflow_provider_spark_operator.core.compose.document import new_application
 from airflow_provider_spark_operator.core.kubernetes.json_object import InvalidResource
 from airflow_provider_spark_operator.core.parameters.parameter_problems import find_problems
+from airflow_provider_spark_operator.core.parameters.parameter_types import PENDING
 from airflow_provider_spark_operator.core.parameters.parameters import Parameters
-from airflow_provider_spark_operator.core.parameters.pending import PENDING
 from airflow_provider_spark_operator.parameters import Scheduler
 
 KUBEFLOW = "sparkoperator.k8s.io/v1beta2"

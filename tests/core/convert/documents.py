@@ -4,8 +4,8 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from airflow_provider_spark_operator.core.convert.conversion import Conversion
 from airflow_provider_spark_operator.core.convert.document import convert_document
-from airflow_provider_spark_operator.core.convert.report import Conversion
 from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
 
 IMAGE = "spark:4.3.0"

@@ -11,8 +11,11 @@ from typing import Any
 
 from airflow_provider_spark_operator.core.driver.build import DriverResources, build_driver
 from airflow_provider_spark_operator.core.driver.configuration.resource_names import build_submit_naming
-from airflow_provider_spark_operator.core.driver.submission.command_line import parse_command_line
-from airflow_provider_spark_operator.core.driver.submission.submission import SubmitContext, build_submission_inputs
+from airflow_provider_spark_operator.core.driver.submission import (
+    SubmitContext,
+    build_submission_inputs,
+    parse_command_line,
+)
 from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
 
 CONTAINERS = {"driver": "spark-kubernetes-driver", "executor": "spark-kubernetes-executor"}

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
+from airflow_provider_spark_operator.core.convert.conversion import Conversion, Outcome, Status
 from airflow_provider_spark_operator.core.convert.document import convert_document
-from airflow_provider_spark_operator.core.convert.report import Conversion, Outcome, Status
 from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
 from tests.core.convert.documents import build_document
 

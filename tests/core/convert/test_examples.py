@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 import yaml
 
+from airflow_provider_spark_operator.core.convert.conversion import Status
 from airflow_provider_spark_operator.core.convert.document import convert_document
-from airflow_provider_spark_operator.core.convert.report import Status
 from airflow_provider_spark_operator.core.kubernetes.json_object import filter_errors
 from airflow_provider_spark_operator.core.validation.validate import validate
 

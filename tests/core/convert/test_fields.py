@@ -10,8 +10,8 @@ import pytest
 import yaml
 
 from airflow_provider_spark_operator.core.convert.application import convert_application
+from airflow_provider_spark_operator.core.convert.conversion import Conversion, Outcome
 from airflow_provider_spark_operator.core.convert.fields import APPLICATION_FIELDS, SCHEDULE_FIELDS, Field
-from airflow_provider_spark_operator.core.convert.report import Conversion, Outcome
 from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
 from tests.core.convert.documents import build_document
 

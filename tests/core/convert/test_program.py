@@ -1,6 +1,6 @@
 """The main file, the dependencies and the properties of a converted application."""
 
-from airflow_provider_spark_operator.core.convert.report import Conversion, Outcome
+from airflow_provider_spark_operator.core.convert.conversion import Conversion, Outcome
 from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
 from tests.core.convert.documents import convert, convert_spec
 

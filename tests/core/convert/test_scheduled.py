@@ -13,9 +13,9 @@ from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 
 from airflow_provider_spark_operator.core.convert.check import check_manifest
+from airflow_provider_spark_operator.core.convert.conversion import Conversion, Outcome, Status
 from airflow_provider_spark_operator.core.convert.document import convert_document
-from airflow_provider_spark_operator.core.convert.report import Conversion, Outcome, Status
-from airflow_provider_spark_operator.core.convert.schedule import InvalidSchedule, Schedule, parse_schedule
+from airflow_provider_spark_operator.core.convert.scheduled import InvalidSchedule, Schedule, parse_schedule
 from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
 from tests.core.convert.documents import build_document
 from tests.dag_serialization import DagSerialization

@@ -12,7 +12,7 @@ from airflow_provider_spark_operator.core.dialects.kubeflow import KubeflowState
 from airflow_provider_spark_operator.core.dialects.progress import Phase, find_last_stop, with_driver_status
 from airflow_provider_spark_operator.core.states import reasons
 from airflow_provider_spark_operator.core.states.states import ApplicationState
-from airflow_provider_spark_operator.core.verdict.unread_end import confirm_end
+from airflow_provider_spark_operator.core.verdict.driver_facts import confirm_end
 from airflow_provider_spark_operator.core.verdict.verdict import FailureKind, Outcome, judge_progress
 
 SUBMITTED_AT, ENDED_AT = "2026-01-01T00:00:00Z", "2026-01-01T00:05:00Z"

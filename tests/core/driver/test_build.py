@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 
 from airflow_provider_spark_operator.core.driver.build import DriverResources, build_driver
-from airflow_provider_spark_operator.core.driver.configuration.errors import DriverBuildError
+from airflow_provider_spark_operator.core.driver.configuration.configuration import DriverBuildError
 from airflow_provider_spark_operator.core.driver.configuration.inputs import ApplicationKind, SubmissionInputs
 from airflow_provider_spark_operator.core.driver.configuration.resource_names import build_submit_naming
 from airflow_provider_spark_operator.core.driver.pod.pod import Upload, merge

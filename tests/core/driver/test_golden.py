@@ -1,7 +1,7 @@
 import pytest
 import yaml
 
-from airflow_provider_spark_operator.core.driver.configuration.errors import DriverBuildError
+from airflow_provider_spark_operator.core.driver.configuration.configuration import DriverBuildError
 from tests.core.driver.golden import CASES, REFUSED_BY_THE_API, Case
 
 BUILT = [name for name in CASES if not Case(name).is_refused]

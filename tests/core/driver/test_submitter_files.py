@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from airflow_provider_spark_operator.core.driver.attempt import AttemptResources, build_attempt
-from airflow_provider_spark_operator.core.driver.configuration.errors import DriverBuildError
+from airflow_provider_spark_operator.core.driver.configuration.configuration import DriverBuildError
 from airflow_provider_spark_operator.core.models.parse import parse_application
 
 K = "spark.kubernetes."

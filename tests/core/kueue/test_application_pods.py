@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from airflow_provider_spark_operator.core.driver.configuration.errors import DriverBuildError
+from airflow_provider_spark_operator.core.driver.configuration.configuration import DriverBuildError
 from airflow_provider_spark_operator.core.kueue.application_pods import build_application_pod_sets
 from airflow_provider_spark_operator.core.kueue.workload import PodSet
 from airflow_provider_spark_operator.core.models.application import SparkApplication

@@ -6,21 +6,18 @@ from hypothesis import strategies as st
 
 from airflow_provider_spark_operator.core.kubernetes.names import CLUSTER_FINALIZER
 from airflow_provider_spark_operator.core.lifecycle.cluster_decision import (
+    CLUSTER_MOVES,
     ApplyCluster,
     ClusterDecision,
     DeleteNetwork,
     DeleteScaling,
     StopCluster,
+    move_cluster,
 )
-from airflow_provider_spark_operator.core.lifecycle.cluster_transitions import CLUSTER_MOVES, move_cluster
 from airflow_provider_spark_operator.core.lifecycle.decision import AddFinalizer, RemoveFinalizer
 from airflow_provider_spark_operator.core.lifecycle.observation import Created, CreateOutcome, Refused
 from airflow_provider_spark_operator.core.lifecycle.transitions import IllegalMove
-from airflow_provider_spark_operator.core.models.cluster_status import (
-    ClusterAttemptSummary,
-    ClusterState,
-    ClusterStateRecord,
-)
+from airflow_provider_spark_operator.core.models.cluster import ClusterAttemptSummary, ClusterState, ClusterStateRecord
 from airflow_provider_spark_operator.core.states import reasons
 from tests.core.cluster_builders import (
     NOW,

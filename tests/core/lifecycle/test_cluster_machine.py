@@ -12,6 +12,7 @@ from airflow_provider_spark_operator.core.kubernetes.json_object import Kubernet
 from airflow_provider_spark_operator.core.kubernetes.names import CLUSTER_FINALIZER
 from airflow_provider_spark_operator.core.lifecycle import cluster
 from airflow_provider_spark_operator.core.lifecycle.cluster_decision import (
+    CLUSTER_MOVES,
     ApplyCluster,
     ClusterAction,
     ClusterDecision,
@@ -21,11 +22,9 @@ from airflow_provider_spark_operator.core.lifecycle.cluster_decision import (
     FindMaster,
     StopCluster,
 )
-from airflow_provider_spark_operator.core.lifecycle.cluster_transitions import CLUSTER_MOVES
 from airflow_provider_spark_operator.core.lifecycle.decision import AddFinalizer, RemoveFinalizer, Settings
 from airflow_provider_spark_operator.core.lifecycle.observation import Created, Refused
-from airflow_provider_spark_operator.core.models.cluster import SparkCluster
-from airflow_provider_spark_operator.core.models.cluster_status import ClusterState, ClusterStateRecord
+from airflow_provider_spark_operator.core.models.cluster import ClusterState, ClusterStateRecord, SparkCluster
 from airflow_provider_spark_operator.core.states import reasons
 from airflow_provider_spark_operator.core.states.states import SuspendReason
 from tests.core.cluster_builders import NOW, build_cluster, build_pod

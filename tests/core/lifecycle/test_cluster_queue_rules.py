@@ -20,8 +20,7 @@ from airflow_provider_spark_operator.core.lifecycle.cluster_decision import (
     FindMaster,
 )
 from airflow_provider_spark_operator.core.lifecycle.observation import Created
-from airflow_provider_spark_operator.core.models.cluster import SparkCluster
-from airflow_provider_spark_operator.core.models.cluster_status import ClusterState
+from airflow_provider_spark_operator.core.models.cluster import ClusterState, SparkCluster
 from airflow_provider_spark_operator.core.states import reasons
 from airflow_provider_spark_operator.core.states.states import SuspendReason
 from tests.core.cluster_builders import NOW, SETTINGS, build_cluster, build_pod, build_status, get_current, get_state

@@ -10,10 +10,11 @@ from airflow_provider_spark_operator.core.lifecycle.cluster_decision import (
     DeleteScaling,
     FindMaster,
     StopCluster,
+    move_cluster,
+    resume_cluster,
 )
-from airflow_provider_spark_operator.core.lifecycle.cluster_transitions import move_cluster, resume_cluster
 from airflow_provider_spark_operator.core.lifecycle.observation import Created, Refused
-from airflow_provider_spark_operator.core.models.cluster_status import ClusterState, ClusterStatus
+from airflow_provider_spark_operator.core.models.cluster import ClusterState, ClusterStatus
 from airflow_provider_spark_operator.core.states import reasons
 from airflow_provider_spark_operator.core.states.states import SuspendReason
 from tests.core.cluster_builders import (

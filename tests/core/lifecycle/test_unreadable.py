@@ -5,7 +5,7 @@ import pytest
 from airflow_provider_spark_operator.core.dialects.dialect import read_progress
 from airflow_provider_spark_operator.core.lifecycle.transitions import sort_records
 from airflow_provider_spark_operator.core.lifecycle.unreadable import refuse_application, refuse_cluster
-from airflow_provider_spark_operator.core.models.cluster_status import ClusterState, ClusterStateRecord
+from airflow_provider_spark_operator.core.models.cluster import ClusterState, ClusterStateRecord
 from airflow_provider_spark_operator.core.models.status import ApplicationStatus
 from airflow_provider_spark_operator.core.states import reasons
 from airflow_provider_spark_operator.core.states.states import INITIALIZING, ApplicationState

@@ -7,8 +7,8 @@ import pytest
 
 from airflow_provider_spark_operator.core.parameters.arguments import advise_suffix
 from airflow_provider_spark_operator.core.parameters.parameter_problems import find_problems
+from airflow_provider_spark_operator.core.parameters.parameter_types import PENDING
 from airflow_provider_spark_operator.core.parameters.parameters import Parameters
-from airflow_provider_spark_operator.core.parameters.pending import PENDING
 
 NATIVE = ". If a template rendered it, set render_template_as_native_obj=True in the DAG"
 

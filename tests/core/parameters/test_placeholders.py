@@ -1,4 +1,4 @@
-from airflow_provider_spark_operator.core.parameters.pending import with_placeholders
+from airflow_provider_spark_operator.core.parameters.parameter_types import with_placeholders
 
 
 def test_placeholders_render_as_themselves() -> None:

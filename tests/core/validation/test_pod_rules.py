@@ -9,8 +9,7 @@ import pytest
 
 from airflow_provider_spark_operator.core.kubernetes.json_object import Problem
 from airflow_provider_spark_operator.core.validation.kubernetes_fields import KUBERNETES_FIELDS
-from airflow_provider_spark_operator.core.validation.kubernetes_values import find_value_problems
-from airflow_provider_spark_operator.core.validation.pod_objects import find_object_problems
+from airflow_provider_spark_operator.core.validation.pod_objects import find_object_problems, find_value_problems
 
 POD = "core.v1.PodTemplateSpec"
 PODS = Path(__file__).with_name("pods.json")

@@ -7,7 +7,7 @@ import pytest
 from airflow_provider_spark_operator.core.dialects.dialect import dialect_of, read_progress
 from airflow_provider_spark_operator.core.dialects.progress import find_last_stop
 from airflow_provider_spark_operator.core.states import reasons
-from airflow_provider_spark_operator.core.verdict.unread_end import confirm_end
+from airflow_provider_spark_operator.core.verdict.driver_facts import confirm_end
 from airflow_provider_spark_operator.core.verdict.verdict import FailureKind, Outcome, Verdict, judge_progress
 
 CREATED, LATER = "2026-01-01T00:00:00Z", "2026-01-01T00:00:05Z"

@@ -15,7 +15,7 @@ from airflow_provider_spark_operator.core.lifecycle.observation import Present
 from airflow_provider_spark_operator.core.lifecycle.transitions import move
 from airflow_provider_spark_operator.core.states import reasons
 from airflow_provider_spark_operator.core.states.states import ApplicationState
-from airflow_provider_spark_operator.core.verdict.executor_refusal import blame_refusal, describe_refusal
+from airflow_provider_spark_operator.core.verdict.driver_reports import blame_refusal, describe_refusal
 from airflow_provider_spark_operator.core.verdict.verdict import FailureKind, Outcome, Verdict
 from tests.builders import NOW, build_blocked_executor, build_container, build_driver_pod, build_pod, seconds
 from tests.core.harness import build_application_in_state, decide_once

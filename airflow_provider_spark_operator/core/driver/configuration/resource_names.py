@@ -6,9 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ...kubernetes.names import LABEL_RULE, LONGEST_LABEL_VALUE, build_application_id, is_label_value, is_service_name
-from .configuration import Configuration
-from .errors import DriverBuildError
-from .text import trim
+from .configuration import Configuration, DriverBuildError, trim
 
 _MAX_SERVICE_NAME_LENGTH = 63
 _SERVICE_SUFFIX = "-driver-svc"

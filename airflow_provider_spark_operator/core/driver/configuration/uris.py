@@ -4,7 +4,7 @@ import re
 import string
 from urllib.parse import unquote
 
-from .errors import DriverBuildError
+from .configuration import DriverBuildError
 from .inputs import NO_RESOURCE
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")

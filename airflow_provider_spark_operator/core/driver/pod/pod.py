@@ -6,8 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from ...kubernetes.json_object import JsonObject
-from ..configuration.configuration import Configuration
-from ..configuration.errors import DriverBuildError
+from ..configuration.configuration import Configuration, DriverBuildError
 from ..configuration.inputs import SubmissionInputs
 from ..configuration.resource_names import Naming
 

@@ -2,11 +2,8 @@
 
 from ...kubernetes.json_object import JsonObject
 from ...kubernetes.names import ROLE_DRIVER, ROLE_EXECUTOR
-from ..configuration.configuration import Configuration
-from ..configuration.errors import DriverBuildError
+from ..configuration.configuration import Configuration, DriverBuildError, format_double, parse_bytes_as_mib
 from ..configuration.inputs import ApplicationKind
-from ..configuration.memory import parse_bytes_as_mib
-from ..configuration.text import format_double
 
 FACTOR_KEY = "spark.kubernetes.memoryOverheadFactor"
 _OFF_HEAP_KEY = "spark.memory.offHeap.enabled"

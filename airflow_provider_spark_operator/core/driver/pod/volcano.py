@@ -5,10 +5,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from ...kubernetes.json_object import JsonObject
-from ..configuration.configuration import Configuration
-from ..configuration.errors import DriverBuildError
-from .plain_template import normalize_template
+from ..configuration.configuration import Configuration, DriverBuildError
 from .pod import BuildContext, Changes, SparkPod, check_no_file_named
+from .template import normalize_template
 
 VOLCANO_STEP = "org.apache.spark.deploy.k8s.features.VolcanoFeatureStep"
 POD_GROUP_TEMPLATE_KEY = "spark.kubernetes.scheduler.volcano.podGroupTemplateFile"

@@ -5,9 +5,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from ...kubernetes.json_object import JsonObject
-from ..configuration.errors import DriverBuildError
-from ..configuration.text import split
-from .metadata import build_selector_label
+from ..configuration.configuration import DriverBuildError, split
+from .basics import build_selector_label
 from .pod import BuildContext, Changes, SparkPod, build_variable
 
 _DRIVER_PREFIX = "spark.kubernetes.driver.volumes."

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from airflow_provider_spark_operator.core.driver.attempt import build_attempt
-from airflow_provider_spark_operator.core.driver.configuration.errors import DriverBuildError
+from airflow_provider_spark_operator.core.driver.configuration.configuration import DriverBuildError
 from airflow_provider_spark_operator.core.driver.configuration.inputs import DRIVER_TEMPLATE_KEY
 from airflow_provider_spark_operator.core.driver.named_files import (
     NamedTemplates,

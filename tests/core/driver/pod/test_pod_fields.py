@@ -3,7 +3,7 @@ from collections import defaultdict
 
 from kubernetes import client
 
-from airflow_provider_spark_operator.core.driver.pod.plain_template import (
+from airflow_provider_spark_operator.core.driver.pod.template import (
     BOOLEANS,
     INTEGERS,
     OCTAL_INTEGERS,

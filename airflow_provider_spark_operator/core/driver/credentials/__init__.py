@@ -1,1 +1,0 @@
-"""Hadoop, Kerberos and secrets of the driver."""

@@ -1,1 +1,0 @@
-"""Arguments and properties as spark-submit reads them."""
