@@ -8,9 +8,8 @@ from datetime import UTC, datetime
 
 from airflow_provider_spark_operator.core.dialects.progress import StateEntry
 from airflow_provider_spark_operator.core.kubernetes.pods import ContainerStatus
-from airflow_provider_spark_operator.follow.access.errors import ApplicationDeleted
 from airflow_provider_spark_operator.follow.access.pods import ExecutorCount
-from airflow_provider_spark_operator.follow.access.reference import ApplicationReference
+from airflow_provider_spark_operator.follow.access.reference import ApplicationDeleted, ApplicationReference
 from airflow_provider_spark_operator.follow.ending.executor_ends import ExecutorEnd
 from airflow_provider_spark_operator.follow.narration.driver_log import DriverLogOptions
 from airflow_provider_spark_operator.follow.narration.narrator import Narration

@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import libcst  # Airflow's own decorators load it as well
 from airflow.sdk import Context, ObjectStoragePath
 
 from ..airflow_compat import AirflowFailException
@@ -13,7 +14,6 @@ from ..core.compose.files import LocalFile
 from ..follow.submission import driver_script
 from ..follow.submission.stamp import TaskStamp
 from ..operators.driver_result import DriverResult
-from .annotations import remove_annotations
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,3 +95,25 @@ def _convert_to_json(value: object, noun: str) -> object:
             f"{noun} must be a JSON value: {error}. Convert it, for example with str()"
         ) from error
     return plain
+
+
+def remove_annotations(source: str) -> str:
+    """Return `source` without the annotations of the function's parameters and result.
+
+    Python evaluates them when it defines the function. They use names of the module, which is not shipped.
+    Annotations inside the function stay: pandas UDFs need theirs.
+    """
+    module = libcst.parse_module(source)
+    body = [_strip(one) if isinstance(one, libcst.FunctionDef) else one for one in module.body]
+    return module.with_changes(body=body).code
+
+
+def _strip(function: libcst.FunctionDef) -> libcst.FunctionDef:
+    def strip(given: object) -> object:
+        return given.with_changes(annotation=None) if isinstance(given, libcst.Param) else given
+
+    given = function.params
+    lists = ("posonly_params", "params", "kwonly_params")
+    changed: dict[str, object] = {name: [strip(one) for one in getattr(given, name)] for name in lists}
+    changed |= {name: strip(getattr(given, name)) for name in ("star_arg", "star_kwarg")}
+    return function.with_changes(params=given.with_changes(**changed), returns=None)

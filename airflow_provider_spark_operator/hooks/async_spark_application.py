@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import math
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import AsyncExitStack, aclosing
 from dataclasses import dataclass
@@ -14,8 +15,8 @@ from airflow.sdk.types import RuntimeTaskInstanceProtocol
 from ..core.compose.application import TaskSettings
 from ..core.dialects.dialect import read_progress
 from ..core.dialects.progress import Phase
-from ..core.kubernetes.json_object import JsonObject
-from ..core.kubernetes.names import DEFAULT_API_VERSION
+from ..core.kubernetes.json_object import JsonObject, to_seconds
+from ..core.kubernetes.names import DEFAULT_API_VERSION, KEY_RULE, LABEL_RULE, is_label_key, is_label_value
 from ..core.parameters.arguments import (
     DEFAULT_CONNECTION_ID,
     KEEP_FAILED_DRIVER,
@@ -34,8 +35,8 @@ from ..follow.logs import logs
 from ..follow.logs.pod_logs import stream_driver_log, stream_executor_log
 from ..follow.narration.narrator import Narration
 from ..follow.narration.obstacles import WaitState
+from ..follow.submission.stop import set_suspended
 from ..follow.submission.submit import submit
-from ..follow.submission.suspension import set_suspended
 from ..follow.watching.shared_watch import share_hub
 from ..follow.watching.wait import read_end, wait_for_end
 from ..follow.watching.watch import WatchHub
@@ -45,7 +46,6 @@ from ..kube.errors import NotFound
 from .connection import async_read_access
 from .errors import fail_if_invalid, translate_errors
 from .manifest import Manifest, compose_manifest
-from .request_arguments import build_selector, check_most, read_timeout
 from .task_log import TaskLog, read_driver_log_options
 from .task_stamp import stamp_of
 from .verdict import ApplicationVerdict, build_preliminary_verdict, build_verdict
@@ -344,3 +344,44 @@ class AsyncSparkApplicationHook:
 
 def _describe(application: Named) -> str:
     return str(application) if isinstance(application, ApplicationReference) else f"SparkApplication {application}"
+
+
+def read_timeout(timeout: timedelta | float | None) -> float | None:
+    """Return a timeout in seconds; None if there is no limit.
+
+    Raises:
+        ValueError: The timeout is not a duration, or is negative.
+    """
+    seconds = to_seconds(timeout)
+    if timeout is None or (seconds is not None and 0 <= seconds < math.inf):
+        return seconds
+    raise ValueError(f"timeout must be a number of seconds, a timedelta, or None, not {timeout!r}")
+
+
+def build_selector(labels: Mapping[str, str] | str | None) -> str:
+    """Return the label selector for the labels of applications. It is empty if there are none.
+
+    Raises:
+        TypeError: `labels` is neither an object nor a string.
+        ValueError: A key or a value is not valid. A comma in it would select other applications.
+    """
+    if labels is None or isinstance(labels, str):
+        return labels or ""
+    if not isinstance(labels, Mapping):
+        raise TypeError(f"labels must be an object or a label selector, not {type(labels).__name__}")
+    for key, value in labels.items():
+        if not (isinstance(key, str) and is_label_key(key)):
+            raise ValueError(f"labels: {key!r} is not a valid key: {KEY_RULE}")
+        if not (isinstance(value, str) and is_label_value(value)):
+            raise ValueError(f"labels: {value!r} is not a label value: {LABEL_RULE}")
+    return ",".join(f"{key}={value}" for key, value in labels.items())
+
+
+def check_most(most: int) -> None:
+    """Check the maximum length of a list.
+
+    Raises:
+        ValueError: It is less than 1.
+    """
+    if most < 1:
+        raise ValueError(f"`most` must be at least 1, not {most!r}")

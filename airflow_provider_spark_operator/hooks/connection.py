@@ -33,8 +33,7 @@ from ..kube.managed_cluster import ManagedCluster
 from ..kube.yaml_text import YamlError, load
 from ..provider import CONNECTION_TYPE, OLD_CONNECTION_TYPE, build_connection_fields
 from .clouds.clusters import SOURCES as CLOUD_SOURCES
-from .clouds.clusters import InvalidCluster, parse_cloud_cluster, parse_flag
-from .clouds.share import share_cluster
+from .clouds.clusters import InvalidCluster, parse_cloud_cluster, parse_flag, share_cluster
 
 _FLAGS = ("in_cluster", "disable_verify_ssl", "disable_tcp_keepalive")
 _PREFIX = "extra__kubernetes__"

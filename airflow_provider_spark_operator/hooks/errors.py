@@ -7,9 +7,9 @@ from .. import exceptions
 from ..airflow_compat import AirflowFailException, mask_secrets
 from ..core.dialects.dialect import find_alternatives
 from ..core.kubernetes.json_object import InvalidResource
-from ..follow.access.errors import ApplicationDeleted, DeletionStuck, NameTaken, PodMissing
+from ..follow.access.reference import ApplicationDeleted, DeletionStuck, NameTaken, PodMissing
 from ..follow.access.versions import KindNotServed
-from ..follow.submission.suspension import SuspensionNotSupported
+from ..follow.submission.stop import SuspensionNotSupported
 from ..kube.errors import (
     AlreadyExists,
     ConfigurationError,

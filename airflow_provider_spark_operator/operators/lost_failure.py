@@ -8,7 +8,7 @@ import logging
 
 from ..airflow_compat import RetryAction
 from ..exceptions import SparkApplicationError
-from ..follow.access.errors import ApplicationDeleted
+from ..follow.access.reference import ApplicationDeleted
 from ..follow.narration.narrator import Narration
 from ..follow.submission.adoption import find_unreported_failure
 from ..follow.watching.shared_watch import share_hub

@@ -1,17 +1,18 @@
-"""Store the final record of a run as an XCom of its task, and keep a summary of it for later tries."""
+"""Store the final record of a run as an XCom, keep a summary for later tries, and emit its figures as metrics."""
 
 import logging
 from collections.abc import Mapping
 from dataclasses import asdict, replace
-from typing import Any
+from datetime import timedelta
+from typing import Any, Final
 
 from airflow.sdk import Context
 
-from ..airflow_compat import HAS_RETRY_POLICIES, TaskInstanceKey, read_xcom
+from ..airflow_compat import HAS_RETRY_POLICIES, TaskInstanceKey, load_stats, read_xcom
 from ..airflow_version import INSTALLED
 from ..core.kubernetes.json_object import JsonObject
 from ..core.kubernetes.pods import get_object, get_text, list_objects
-from ..core.report.figures import sum_tries
+from ..core.report.figures import RunFigures, read_figures, sum_tries
 from ..core.report.record_values import cut_text
 from ..core.report.recording import add_tries, close_record, shrink, summarize_try
 from ..core.report.run_record import MAX_TEXT, MAX_TRIES
@@ -19,11 +20,20 @@ from ..core.spark_metrics.advice import HISTORY_KEY, advise, choose_runs, measur
 from ..core.spark_metrics.metrics import Peak, build_metrics, describe_metrics, read_peaks
 from ..hooks.event_log import EventLogUnavailable, read_event_log
 from ..links.url import push_xcoms
+from ..triggers.event import ApplicationEvent, EventKind
 from ..triggers.run_record import XCOM_KEY
 
 logger = logging.getLogger(__name__)
 
 _STORE_KEY = "spark_run_tries"
+_PREFIX: Final = "spark_operator.application"
+# The application no longer exists. After the other events, a retry may follow it further.
+_OUTCOMES: Final[Mapping[EventKind, str]] = {
+    EventKind.DELETED: "deleted",
+    EventKind.TIMED_OUT: "timed_out",
+    EventKind.OVER_BUDGET: "budget",
+    EventKind.STALLED: "stalled",
+}
 
 
 def store_final_record(
@@ -127,3 +137,44 @@ def _add_earlier_tries(record: JsonObject, context: Context) -> JsonObject:
         logger.warning("could not keep the record of this try for later tries: %s", error)
         return add_tries(record, (), try_number)
     return add_tries(record, earlier, try_number)
+
+
+def emit_metrics(context: Context, event: ApplicationEvent) -> None:
+    """Emit the figures of a run that has ended. A problem is only logged.
+
+    Args:
+        context: The context of the task.
+        event: The end of the wait, with the record of the run.
+    """
+    outcome = _OUTCOMES.get(event.kind)
+    if event.kind is EventKind.ENDED:
+        outcome = event.failure_kind or "succeeded"
+    if event.record is None or outcome is None:
+        return
+    try:
+        _emit(context, event.record, outcome)
+    except Exception as error:  # a metric must not fail the task
+        logger.warning("could not emit the metrics of this run: %s", str(error) or type(error).__name__)
+
+
+def _emit(context: Context, record: Mapping[str, object], outcome: str) -> None:
+    stats, figures, task_instance = load_stats(), read_figures(record), context["ti"]
+    tags = {"dag_id": task_instance.dag_id, "task_id": task_instance.task_id, "outcome": outcome}
+    if figures.team:
+        tags["team"] = figures.team
+    for name, amount in (("core_hours", figures.core_hours), ("gib_hours", figures.gib_hours)):
+        if amount is not None:
+            stats.incr(f"{_PREFIX}.{name}", amount, tags=tags | _mark(figures, name))
+    if figures.cost is not None:
+        currency = {"currency": figures.currency} if figures.currency else {}
+        stats.incr(f"{_PREFIX}.cost", figures.cost, tags=tags | currency | _mark(figures, "cost"))
+    for name, seconds in (("duration", figures.seconds), ("waiting", figures.waiting_seconds)):
+        if seconds is not None:
+            stats.timing(f"{_PREFIX}.{name}", timedelta(seconds=seconds), tags=tags)
+    if figures.executors is not None:
+        stats.gauge(f"{_PREFIX}.executors", figures.executors, tags=tags)
+
+
+def _mark(figures: RunFigures, name: str) -> dict[str, str]:
+    """Return the tag of an amount that the true one exceeds."""
+    return {"incomplete": "true"} if name in figures.incomplete else {}

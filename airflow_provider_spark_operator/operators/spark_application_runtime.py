@@ -22,9 +22,8 @@ from ..core.parameters.parameter_types import read_seconds
 from ..core.parameters.parameters import Parameters
 from ..core.states.capacity_wait import CapacityWait
 from ..exceptions import SparkApplicationError, SparkSchedulingFailed
-from ..follow.submission.composition import Composition
+from ..follow.submission.composition import ROWS, Composition
 from ..follow.submission.document import read_document
-from ..follow.submission.sql import ROWS
 from ..follow.submission.stamp import TaskStamp
 from ..follow.submission.submit import Submission
 from ..hooks.errors import fail_if_invalid
@@ -42,7 +41,7 @@ from ..triggers.spark_application import SparkApplicationTrigger
 from . import lost_failure, requests, results, run_record, tries
 from .checks import NEEDS_NAME
 from .current_try import TRIGGER_FAILED, TaskTry, begin_try, is_deferral_of_earlier_try
-from .metrics import emit_metrics
+from .run_record import emit_metrics
 from .source import list_folders
 from .start import build_budget, build_streaming
 

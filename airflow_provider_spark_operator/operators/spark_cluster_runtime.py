@@ -22,9 +22,8 @@ from ..core.parameters.parameters import Parameters
 from ..core.states import reasons
 from ..core.verdict.holds import find_held_cluster
 from ..exceptions import SparkApplicationError, SparkSchedulingFailed, build_cluster_deletion
-from ..follow.access.errors import DeletionStuck, NameTaken
 from ..follow.access.pods import wait_until_gone
-from ..follow.access.reference import ApplicationReference
+from ..follow.access.reference import ApplicationReference, DeletionStuck, NameTaken
 from ..follow.access.requests import wait_until_deleted
 from ..follow.submission.cancel import delete_shared
 from ..follow.submission.document import parse

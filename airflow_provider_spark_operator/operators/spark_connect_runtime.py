@@ -26,7 +26,7 @@ from ..follow.access.connect import (
     find_server,
     forward_server,
 )
-from ..follow.access.errors import PodMissing
+from ..follow.access.reference import PodMissing
 from ..follow.submission.stamp import TaskStamp
 from ..follow.submission.submit import Submission
 from ..hooks.connection import read_access

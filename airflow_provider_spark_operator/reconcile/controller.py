@@ -26,9 +26,8 @@ from .ownership.claims import RECHECK_INTERVAL, ClaimCounts, Claims, ManagedElse
 from .ownership.election import Leadership, NotLeading
 from .reconcilers.applications import ApplicationAdapter
 from .reconcilers.clusters import ClusterAdapter
-from .reconcilers.defects import DefectReporter
 from .reconcilers.reconciler import Reconciler
-from .reconcilers.resources import Resources
+from .reconcilers.resources import DefectReporter, Resources
 from .reports.events import EventRecorder, find_ignored_edit
 from .serving.metrics import Metrics
 from .settings.settings import ControllerSettings

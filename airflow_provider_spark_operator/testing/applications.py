@@ -8,9 +8,7 @@ from ..core.kubernetes.json_object import JsonObject
 from ..core.kubernetes.names import DRIVER_CONTAINER, EXECUTOR_CONTAINER, LABEL_ROLE, ROLE_DRIVER, ROLE_EXECUTOR
 from ..core.states.states import SuspendReason
 from .dialect_states import StateChange, find_states
-from .log import Log
-from .pods import build_ended_container, build_running_container
-from .target import ScriptTarget
+from .scripting import Log, ScriptTarget, build_ended_container, build_running_container
 
 __all__ = ["Application", "fail", "run_on", "run_out_of_memory", "stay_submitted", "succeed"]
 

@@ -12,8 +12,7 @@ from local_kubernetes.api.store.store import Store
 
 from ..core.kubernetes.json_object import JsonObject
 from ..core.kubernetes.pods import get_status, list_containers
-from .log import Log
-from .pods import IMAGE, build_ended_pod_status, build_running_pod_status
+from .scripting import IMAGE, Log, build_ended_pod_status, build_running_pod_status
 
 
 class ScriptedResources:

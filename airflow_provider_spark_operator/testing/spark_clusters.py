@@ -6,8 +6,7 @@ from typing import TypeAlias
 
 from ..core.kubernetes.json_object import JsonObject
 from ..core.kubernetes.names import LABEL_CLUSTER_NAME, LABEL_ROLE, ROLE_MASTER, ROLE_WORKER
-from .pods import build_running_container
-from .target import ScriptTarget
+from .scripting import ScriptTarget, build_running_container
 
 __all__ = ["ScriptedSparkCluster", "be_refused", "come_up", "stay_without_workers"]
 

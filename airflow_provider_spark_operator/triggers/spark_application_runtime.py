@@ -19,9 +19,8 @@ from ..core.kubernetes.json_object import JsonObject
 from ..core.report.budget import Budget
 from ..core.report.stream_health import read_goal
 from ..core.states.capacity_wait import CapacityWait
-from ..follow.access.errors import ApplicationDeleted
 from ..follow.access.outage_tolerance import retry
-from ..follow.access.reference import ApplicationReference, resource_of
+from ..follow.access.reference import ApplicationDeleted, ApplicationReference, resource_of
 from ..follow.access.versions import choose_served_version
 from ..follow.logs.logs import LogPosition
 from ..follow.narration.narrator import Narration

@@ -13,8 +13,7 @@ from asgiref.sync import sync_to_async
 
 from ..airflow_compat import AirflowException
 from ..core.states.reasons import CLUSTER_NOT_READY
-from ..follow.access.errors import ApplicationDeleted
-from ..follow.access.reference import ApplicationReference, resource_of
+from ..follow.access.reference import ApplicationDeleted, ApplicationReference, resource_of
 from ..follow.access.versions import choose_served_version
 from ..follow.submission.cancel import CancelOutcome, cancel
 from ..follow.submission.stamp import TaskStamp

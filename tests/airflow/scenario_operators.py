@@ -27,8 +27,7 @@ from airflow_provider_spark_operator.reconcile.controller import Controller
 from airflow_provider_spark_operator.reconcile.objects.scope import EveryNamespace
 from airflow_provider_spark_operator.reconcile.settings.settings import ControllerSettings
 from airflow_provider_spark_operator.testing.applications import Application
-from airflow_provider_spark_operator.testing.log import Log
-from airflow_provider_spark_operator.testing.pods import build_running_container
+from airflow_provider_spark_operator.testing.scripting import Log, build_running_container
 from local_kubernetes.api.kinds.kinds import PODS
 from local_kubernetes.api.kinds.status import ApiStatusError
 from tests.cluster import NAMESPACE, Cluster

@@ -30,7 +30,7 @@ from airflow_provider_spark_operator.kube.resources import (
 from airflow_provider_spark_operator.reconcile.objects.lease import LeaseTerms
 from airflow_provider_spark_operator.reconcile.ownership.election import Elector, elect
 from airflow_provider_spark_operator.reconcile.reports.event_filter import EventSettings
-from airflow_provider_spark_operator.reconcile.webhook.webhook import serve_webhook
+from airflow_provider_spark_operator.reconcile.webhook import serve_webhook
 from tests.charts.conftest import Cluster, build_path
 from tests.charts.helm import CHART, NAMESPACE, RELEASE, VARIANTS, Json, needs_helm, render_chart, run_helm, select_kind
 from tests.charts.prometheus_kinds import DEFINITIONS

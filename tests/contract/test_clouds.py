@@ -41,7 +41,7 @@ pytest.importorskip("airflow.providers.google")
 pytest.importorskip("airflow.providers.microsoft.azure")
 pytest.importorskip("moto")
 
-from airflow_provider_spark_operator.hooks.clouds import eks, share
+from airflow_provider_spark_operator.hooks.clouds import clusters, eks
 from tests.hooks.clouds.aws import USER, Aws, deny_describe_cluster, read_caller, run_aws
 from tests.hooks.clouds.azure import AKS_APPLICATION, run_azure
 from tests.hooks.clouds.google import ACCOUNT, run_google
@@ -208,7 +208,7 @@ async def cluster(
     # The watch begins again each second, so that the task sends requests while it waits.
     defaults = {**(KubeClient.watch.__kwdefaults__ or {}), "timeout_seconds": 1}
     monkeypatch.setattr(KubeClient.watch, "__kwdefaults__", defaults)
-    share.share_cluster.cache_clear()
+    clusters.share_cluster.cache_clear()
     namespace = f"clouds-{secrets.token_hex(4)}"
     with ExitStack() as stack:
         cloud = request.param(stack, plane, monkeypatch)

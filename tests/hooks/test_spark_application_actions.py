@@ -24,8 +24,8 @@ from airflow_provider_spark_operator.hooks.async_spark_application import AsyncS
 from airflow_provider_spark_operator.hooks.spark_application import SparkApplicationHook
 from airflow_provider_spark_operator.testing.applications import Application, fail, run_on, stay_submitted
 from airflow_provider_spark_operator.testing.cluster import ScriptedCluster
-from airflow_provider_spark_operator.testing.log import Log
 from airflow_provider_spark_operator.testing.plugin import connect
+from airflow_provider_spark_operator.testing.scripting import Log
 from local_kubernetes.api.kinds.kinds import EVENTS
 from tests.cluster import Cluster
 from tests.kube.scripted_api import build_kubeconfig, deny, serve_api

@@ -14,7 +14,7 @@ from airflow_provider_spark_operator.exceptions import (
     SparkApplicationError,
     SparkApplicationTimedOut,
 )
-from airflow_provider_spark_operator.operators import metrics
+from airflow_provider_spark_operator.operators import run_record
 from airflow_provider_spark_operator.testing.applications import Application
 from airflow_provider_spark_operator.triggers.event import ApplicationEvent, EventKind
 from tests.cluster import Cluster, fail, run_on, succeed
@@ -75,7 +75,7 @@ def receive(server: socket.socket, number: int) -> list[str]:
 
 @pytest.mark.needs_airflow("3.3")
 def test_statsd_receives_each_figure_with_its_tags(server: socket.socket) -> None:
-    metrics.emit_metrics(build_context(TaskInstance()), build_event())
+    run_record.emit_metrics(build_context(TaskInstance()), build_event())
     assert receive(server, 6) == [
         f"airflow.spark_operator.application.core_hours,{TAGS}:1.75|c",
         f"airflow.spark_operator.application.gib_hours,{TAGS}:3.5|c",
@@ -98,7 +98,7 @@ def test_opentelemetry_receives_each_figure_with_its_tags() -> None:
     backend: Any = SafeOtelLogger(MeterProvider([reader]))
     stats.initialize(factory=lambda: backend, export_legacy_names=True)
     try:
-        metrics.emit_metrics(build_context(TaskInstance()), build_event())
+        run_record.emit_metrics(build_context(TaskInstance()), build_event())
         (resource,) = reader.get_metrics_data().resource_metrics
     finally:
         stats.initialize(factory=NoStatsLogger, export_legacy_names=True)
@@ -134,13 +134,13 @@ class Stats:
 @pytest.fixture
 def stats(monkeypatch: pytest.MonkeyPatch) -> Stats:
     stats = Stats()
-    monkeypatch.setattr(metrics, "load_stats", lambda: stats)
+    monkeypatch.setattr(run_record, "load_stats", lambda: stats)
     return stats
 
 
 def test_incomplete_amounts_have_a_tag(stats: Stats) -> None:
     missing = [{"what": "totals.cost.executor", "why": "no price matches 2 of 4 pods"}]
-    metrics.emit_metrics(build_context(TaskInstance()), build_event(record=RECORD | {"missing": missing}))
+    run_record.emit_metrics(build_context(TaskInstance()), build_event(record=RECORD | {"missing": missing}))
     assert [name for name, _, tags in stats.emitted if tags.get("incomplete") == "true"] == ["cost"]
 
 
@@ -191,7 +191,7 @@ def test_timed_out_application_is_emitted_only_if_it_was_deleted(cluster: Cluste
     ids=lambda value: value if isinstance(value, str) else "",
 )
 def test_outcome_names_the_kind_of_the_end(event: ApplicationEvent, outcome: str, stats: Stats) -> None:
-    metrics.emit_metrics(build_context(TaskInstance()), event)
+    run_record.emit_metrics(build_context(TaskInstance()), event)
     assert {tags["outcome"] for _, _, tags in stats.emitted} == {outcome}
 
 
@@ -201,7 +201,7 @@ def test_outcome_names_the_kind_of_the_end(event: ApplicationEvent, outcome: str
     ids=["lost", "replaced", "not recorded", "without figures"],
 )
 def test_run_that_may_continue_or_is_not_known_is_not_emitted(event: ApplicationEvent, stats: Stats) -> None:
-    metrics.emit_metrics(build_context(TaskInstance()), event)
+    run_record.emit_metrics(build_context(TaskInstance()), event)
     assert stats.emitted == []
 
 
@@ -209,7 +209,7 @@ def test_failing_backend_costs_a_warning(monkeypatch: pytest.MonkeyPatch, caplog
     def load() -> None:
         raise OSError("no route")
 
-    monkeypatch.setattr(metrics, "load_stats", load)
+    monkeypatch.setattr(run_record, "load_stats", load)
     with caplog.at_level(logging.WARNING):
-        metrics.emit_metrics(build_context(TaskInstance()), build_event())
+        run_record.emit_metrics(build_context(TaskInstance()), build_event())
     assert caplog.messages == ["could not emit the metrics of this run: no route"]

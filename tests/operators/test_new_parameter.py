@@ -27,7 +27,7 @@ EDITS: dict[Path, dict[str, str]] = {
 }
 PROGRAM = """
 import inspect
-from airflow_provider_spark_operator.cli.submission.parameter_options import OPTIONS
+from airflow_provider_spark_operator.cli.submission.submission_options import OPTIONS
 from airflow_provider_spark_operator.core.compose.application import apply_parameters
 from airflow_provider_spark_operator.core.parameters.parameters import Parameters
 from airflow_provider_spark_operator.operators.spark_application import SparkApplicationOperator as Operator

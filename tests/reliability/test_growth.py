@@ -26,7 +26,7 @@ from airflow_provider_spark_operator.core.spark.properties import format_propert
 from airflow_provider_spark_operator.core.validation.validate import validate, validate_without_status
 from airflow_provider_spark_operator.kube.bounded_json import read_json
 from airflow_provider_spark_operator.kube.yaml_text import load
-from airflow_provider_spark_operator.reconcile.webhook.webhook import review
+from airflow_provider_spark_operator.reconcile.webhook import review
 from tests.builders import build_application_document
 from tests.core.cluster_resources.clusters import build_cluster_document
 from tests.core.report import documents

@@ -2,12 +2,7 @@ import base64
 import ssl
 from datetime import UTC, datetime, timedelta
 
-from airflow_provider_spark_operator.reconcile.webhook.webhook_certificate import (
-    LIFETIME,
-    Certificate,
-    extend_bundle,
-    issue,
-)
+from airflow_provider_spark_operator.reconcile.webhook import LIFETIME, Certificate, extend_bundle, issue
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 HOST = "spark-operator-webhook.spark.svc"

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from airflow_provider_spark_operator.cli import main
-from airflow_provider_spark_operator.reconcile.webhook.webhook import NotAReview, review
+from airflow_provider_spark_operator.reconcile.webhook import NotAReview, review
 from tests import builders
 
 Json = dict[str, Any]

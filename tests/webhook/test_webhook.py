@@ -19,8 +19,7 @@ from airflow_provider_spark_operator.kube.resources import (
     CUSTOM_RESOURCE_DEFINITIONS,
     VALIDATING_WEBHOOK_CONFIGURATIONS,
 )
-from airflow_provider_spark_operator.reconcile.webhook.webhook import list_hosts, serve_webhook
-from airflow_provider_spark_operator.reconcile.webhook.webhook_certificate import RENEWED_AFTER
+from airflow_provider_spark_operator.reconcile.webhook import RENEWED_AFTER, list_hosts, serve_webhook
 from tests import builders
 from tests.cli.process import read_line, start_command, wait_for_exit
 from tests.local_api import install_definitions, serve_api

@@ -13,10 +13,9 @@ from ...follow.access.reference import ApplicationReference
 from ...kube.client import KubeClient
 from ...kube.errors import Conflict, NotFound
 from ..base.ages import check_age, parse_duration
-from ..base.cluster_client import run_with_client
 from ..base.errors import ExitCode, print_error, print_note
+from ..options.cluster_access import ClusterOptions, run_with_client
 from ..options.declaration import Parameter
-from ..options.groups import ClusterOptions
 from ..options.options import AllNamespaces, DryRun, Selector
 from ..options.state_words import complete_states, require_states
 from ..views.pod_census import PodCensus

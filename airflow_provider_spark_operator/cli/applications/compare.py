@@ -22,9 +22,9 @@ from ...kube.client import KubeClient
 from ..base.errors import ExitCode, report_failures
 from ..base.object_names import require_application
 from ..options.assignment import format_path
+from ..options.cluster_access import ClusterOptions
 from ..options.completers import complete_applications
 from ..options.declaration import Parameter
-from ..options.groups import ClusterOptions
 from ..options.options import DagId, ReportFormat, ReportOutput, RunIds, TaskId
 from ..options.task_filter import TaskFilter
 from ..output.output import format_value

@@ -10,12 +10,11 @@ from typing import Annotated
 
 from ...core.compose.connect import TOKEN_VARIABLE
 from ...follow.access.connect import ConnectServer, find_loss, find_missing_packages, find_server, forward_server
-from ...follow.access.errors import PodMissing
+from ...follow.access.reference import PodMissing
 from ...kube.client import KubeClient
-from ..base.cluster_client import run_with_client
 from ..base.errors import CommandError, ExitCode, print_error, print_note
+from ..options.cluster_access import ClusterOptions, run_with_client
 from ..options.declaration import Parameter
-from ..options.groups import ClusterOptions
 from ..options.options import ApplicationName
 
 

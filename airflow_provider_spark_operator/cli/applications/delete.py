@@ -6,18 +6,16 @@ from datetime import timedelta
 from typing import Annotated
 
 from ...core.kubernetes.json_object import JsonObject
-from ...follow.access.errors import DeletionStuck
-from ...follow.access.reference import ApplicationReference
+from ...follow.access.reference import ApplicationReference, DeletionStuck
 from ...follow.access.requests import wait_until_deleted
 from ...kube.client import KubeClient
 from ...kube.errors import NotFound
 from ..base.ages import check_duration, parse_duration
-from ..base.cluster_client import run_with_client
 from ..base.errors import CommandError, ExitCode, print_note
 from ..base.object_names import require_applications
+from ..options.cluster_access import ClusterOptions, run_with_client
 from ..options.completers import complete_applications
 from ..options.declaration import Parameter
-from ..options.groups import ClusterOptions
 from ..options.options import DryRun, Selector
 from .named_applications import act_on_applications, act_on_names, list_applications
 

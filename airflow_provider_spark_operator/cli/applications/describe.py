@@ -20,10 +20,9 @@ from ...core.verdict.verdict import FailureKind, Outcome, Verdict
 from ...follow.ending.evidence import Evidence
 from ...kube.client import KubeClient
 from ...kube.errors import NotFound
-from ..base.errors import ExitCode, report_failures
-from ..base.program_name import format_command
+from ..base.errors import ExitCode, format_command, report_failures
 from ..base.styles import style_level, style_state
-from ..options.groups import ClusterOptions, TaskOptions
+from ..options.cluster_access import ClusterOptions, TaskOptions
 from ..options.options import OptionalName, ReportFormat, ReportOutput
 from ..output.output import format_value
 from ..output.section_printer import SectionPrinter

@@ -13,10 +13,10 @@ from ...kube.client import KubeClient
 from ...kube.errors import TRANSIENT
 from ...kube.resources import EVENTS
 from ..base.errors import CommandError, ExitCode, print_note, report_failures
+from ..options.cluster_access import ClusterOptions, TaskOptions
 from ..options.declaration import Parameter
-from ..options.groups import ClusterOptions, TaskOptions
 from ..options.options import TABLE, EventOutput, OptionalName
-from ..output.resource_list import ResourceList
+from ..output.output import ResourceList
 from ..output.tables import Table, build_columns, print_table
 from ..views.event_rows import TITLES, build_event_row, style_type
 from .named_applications import run_with_application

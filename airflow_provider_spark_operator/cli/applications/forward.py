@@ -8,9 +8,8 @@ from ...follow.access.find import find_application
 from ...follow.access.pods import has_ended, read_driver_pod
 from ...follow.access.reference import ApplicationReference
 from ...kube.client import KubeClient
-from ..base.cluster_client import run_with_client
 from ..base.errors import CommandError, ExitCode
-from ..options.groups import ClusterOptions
+from ..options.cluster_access import ClusterOptions, run_with_client
 from ..options.options import ApplicationName
 from .port_forward import Interface, LocalPort, Unavailable, forward, get_port
 

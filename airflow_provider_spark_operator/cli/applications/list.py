@@ -16,15 +16,13 @@ from ...kube.errors import Forbidden, KubeError
 from ...kube.listwatch import Change, Changed, Listed, list_and_watch
 from ...kube.resources import NAMESPACES, ResourceType
 from ..base.ages import check_age, parse_duration
-from ..base.cluster_client import run_with_client
 from ..base.errors import CommandError, ExitCode, print_note, report_failures
 from ..base.usage_errors import suggest
+from ..options.cluster_access import ClusterOptions, TaskOptions, run_with_client
 from ..options.declaration import Parameter
-from ..options.groups import ClusterOptions, TaskOptions
 from ..options.options import TABLE, AllNamespaces, Output, Selector
 from ..options.state_words import complete_states, require_states
-from ..output.output import print_resource
-from ..output.resource_list import ResourceList
+from ..output.output import ResourceList, print_resource
 from ..views.application_columns import ApplicationFilter, ApplicationTable, Query
 from ..views.connect_servers import print_connect_servers
 from ..views.pod_census import PodCensus

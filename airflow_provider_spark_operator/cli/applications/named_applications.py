@@ -13,9 +13,9 @@ from ...kube.client import KubeClient
 from ...kube.connection import ClusterAccess
 from ...kube.errors import Forbidden, KubeError
 from ...kube.resources import ResourceType
-from ..base.cluster_client import run_with_client
 from ..base.errors import CommandError, ExitCode, advise_permissions, print_error, print_note, report_failures
 from ..base.object_names import require_applications
+from ..options.cluster_access import run_with_client
 from ..options.completers import complete_applications
 from ..options.declaration import Parameter
 from ..options.options import ResultFormat

@@ -7,8 +7,7 @@ from contextlib import aclosing, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Final, TypeAlias
 
-from ...follow.access.errors import ApplicationDeleted
-from ...follow.access.reference import ApplicationReference
+from ...follow.access.reference import ApplicationDeleted, ApplicationReference
 from ...follow.watching.watch import WatchHub
 from ...kube.client import KubeClient
 from ...kube.errors import KubeError

@@ -18,9 +18,8 @@ from ...core.dialects.dialect import read_progress
 from ...core.dialects.progress import Phase
 from ...core.kubernetes.json_object import JsonObject
 from ...core.report.summary import read_task
-from ...follow.access.errors import DeletionStuck, NameTaken
 from ...follow.access.pods import read_driver_pod, wait_until_gone
-from ...follow.access.reference import ApplicationReference
+from ...follow.access.reference import ApplicationReference, DeletionStuck, NameTaken
 from ...follow.submission.replace import is_result_pending
 from ...follow.submission.submit import submit
 from ...kube.backoff import Backoff

@@ -17,16 +17,18 @@ from ...follow.submission.prepare import prepare_document
 from ...follow.submission.submit import warn_about
 from ...kube.client import KubeClient
 from ..base.ages import parse_duration
-from ..base.cluster_client import run_with_client
-from ..base.errors import CommandError, ExitCode, print_note
+from ..base.errors import CommandError, ExitCode, format_command, get_program_name, print_note
 from ..base.object_names import require_new_name
-from ..base.program_name import format_command, get_program_name
+from ..options.cluster_access import ClusterOptions, run_with_client
 from ..options.declaration import Parameter
-from ..options.groups import ClusterOptions
 from ..options.options import ApplicationName, ResultFormat, ResultOutput
 from ..output.log_records import show_warnings
-from ..submission.parameter_options import RESOURCE_NAMES, add_parameter_options, read_parameter_values
-from ..submission.submission_options import check_assignments
+from ..submission.submission_options import (
+    RESOURCE_NAMES,
+    add_parameter_options,
+    check_assignments,
+    read_parameter_values,
+)
 from ..submission.submission_source import override
 from ..views.application_end import DeletionTimeout, Timeout, Verbose, Wait, read_wait
 from .named_applications import print_accepted, report_submission

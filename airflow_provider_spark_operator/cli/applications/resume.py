@@ -1,8 +1,7 @@
 """`spark-operator resume`: resume suspended applications."""
 
-from ..base.cluster_client import run_with_client
 from ..base.errors import ExitCode
-from ..options.groups import ClusterOptions
+from ..options.cluster_access import ClusterOptions, run_with_client
 from .named_applications import ApplicationNames
 from .suspend import set_all_suspended
 

@@ -16,14 +16,13 @@ from ...follow.access.find import find_application
 from ...follow.access.snapshot import Snapshot, read_snapshot
 from ...follow.ending.end import find_final_progress_with_pods, judge_end
 from ...follow.ending.evidence import explain_failure, gather_evidence
-from ...follow.narration.controllers import find_lost_controller
+from ...follow.narration.holds import find_lost_controller
 from ...follow.narration.obstacles import describe_wait
 from ...kube.client import KubeClient
-from ..base.errors import ExitCode, report_failures
-from ..base.program_name import format_command
+from ..base.errors import ExitCode, format_command, report_failures
 from ..base.streams import paint
 from ..base.styles import style_state
-from ..options.groups import ClusterOptions, TaskOptions
+from ..options.cluster_access import ClusterOptions, TaskOptions
 from ..options.options import TEXT, OptionalName, TextOutput
 from ..output.output import clean_cell, print_resource
 from ..views.application_columns import (

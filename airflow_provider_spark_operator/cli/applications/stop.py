@@ -10,10 +10,9 @@ from ...core.dialects.progress import Phase
 from ...core.kubernetes.json_object import JsonObject, format_duration
 from ...core.kubernetes.names import ANNOTATION_STOP, ANNOTATION_STOPPED_POLICY
 from ...core.kubernetes.pods import get_uid, shows_annotation
-from ...follow.access.errors import DeletionStuck
 from ...follow.access.find import find_application
 from ...follow.access.pods import has_ended, read_driver_pod, wait_until_gone
-from ...follow.access.reference import ApplicationReference
+from ...follow.access.reference import ApplicationReference, DeletionStuck
 from ...follow.access.requests import amend
 from ...follow.access.side_task import run_beside
 from ...follow.submission.stop import request_stop
@@ -21,11 +20,9 @@ from ...kube.backoff import Backoff
 from ...kube.client import KubeClient
 from ...kube.errors import KubeError, NotFound
 from ..base.ages import check_duration, parse_duration
-from ..base.cluster_client import run_with_client
-from ..base.errors import CommandError, ExitCode, print_note
-from ..base.program_name import format_command
+from ..base.errors import CommandError, ExitCode, format_command, print_note
+from ..options.cluster_access import ClusterOptions, run_with_client
 from ..options.declaration import Parameter
-from ..options.groups import ClusterOptions
 from ..options.options import ApplicationName
 from ..views.application_end import DeletionTimeout, Wait, wait_and_report
 from .replacement import check_owner

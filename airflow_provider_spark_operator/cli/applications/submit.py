@@ -1,26 +1,29 @@
 """`spark-operator submit`: submit an application from a manifest or a program."""
 
+import math
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, TypeAlias
+
+import click
 
 from ...core.compose.sql import SqlFormat
 from ...core.kubernetes.json_object import JsonObject
-from ...follow.access.errors import NameTaken
-from ...follow.access.reference import ApplicationReference
+from ...core.report.budget import Budget
+from ...core.report.prices import PriceTable
+from ...follow.access.reference import ApplicationReference, NameTaken
 from ...follow.submission.prepare import prepare_document, set_served_version
 from ...follow.submission.submit import check_submission, submit, warn_about
 from ...kube.client import KubeClient
 from ...kube.errors import NotFound
-from ..base.cluster_client import run_with_client
 from ..base.errors import CommandError, ExitCode
+from ..files.price_file import read_prices
+from ..options.cluster_access import ClusterOptions, run_with_client
 from ..options.declaration import Parameter
-from ..options.groups import ClusterOptions
 from ..options.options import Prices, ResultFormat, ResultOutput
 from ..output.log_records import show_warnings
 from ..submission import submission_options
-from ..submission.budget_options import MaxCoreHours, MaxCost, read_budget
-from ..submission.parameter_options import add_parameter_options, read_parameter_values
+from ..submission.submission_options import add_parameter_options, read_parameter_values
 from ..submission.submission_source import (
     Request,
     compose_named_request,
@@ -32,6 +35,41 @@ from ..submission.submission_source import (
 from ..views.application_end import Quiet, Timeout, Verbose, Wait, read_wait
 from .named_applications import print_accepted, report_submission
 from .replacement import check_replacement, replace_application
+
+
+def check_limit(text: str) -> float:
+    """Return the number in `text`.
+
+    Raises:
+        BadParameter: It is not a number greater than 0.
+    """
+    try:
+        number = float(text)
+    except ValueError:
+        number = 0.0
+    if not 0 < number < math.inf:
+        raise click.BadParameter("must be a number greater than 0")
+    return number
+
+
+MaxCoreHours: TypeAlias = Annotated[
+    float | None,
+    Parameter(
+        "--max-core-hours NUMBER",
+        "with --wait or --follow, delete the application when it has requested more core-hours; the exit code is then "
+        "6 (default: no limit)",
+        check=check_limit,
+    ),
+]
+MaxCost: TypeAlias = Annotated[
+    float | None,
+    Parameter(
+        "--max-cost NUMBER",
+        "with --wait or --follow, delete the application when it has cost more with --prices; the exit code is then "
+        "6 (default: no limit)",
+        check=check_limit,
+    ),
+]
 
 
 @add_parameter_options(before="ttl")
@@ -187,3 +225,28 @@ async def _find_present(
     reference = ApplicationReference.of(present, kind)
     await check_replacement(client, reference, present, body, "replace")
     return reference, body
+
+
+def read_budget(
+    max_core_hours: float | None, max_cost: float | None, prices: str | None, *, waits: bool
+) -> tuple[Budget | None, PriceTable | None]:
+    """Return the budget and its prices; None for what is not set.
+
+    Args:
+        max_core_hours: The option --max-core-hours.
+        max_cost: The option --max-cost.
+        prices: The option --prices.
+        waits: Whether the command waits for the end of the application.
+
+    Raises:
+        CommandError: An option lacks another one, or the prices are not valid.
+    """
+    for option, limit in (("--max-core-hours", max_core_hours), ("--max-cost", max_cost)):
+        if limit is not None and not waits:
+            raise CommandError(f"{option} needs --wait or --follow", ExitCode.INVALID)
+    if (max_cost is None) != (prices is None):
+        raise CommandError("--max-cost and --prices need each other", ExitCode.INVALID)
+    if max_core_hours is None and max_cost is None:
+        return None, None
+    table = read_prices(prices) if prices is not None else None
+    return Budget(max_core_hours, max_cost, ends_application=True), table

@@ -8,12 +8,11 @@ from ...core.dialects.progress import Phase
 from ...core.kubernetes.json_object import JsonObject
 from ...core.verdict.obstacles import ignores_suspension
 from ...follow.access.reference import ApplicationReference
-from ...follow.submission.suspension import SuspensionNotSupported, set_suspended
+from ...follow.submission.stop import SuspensionNotSupported, set_suspended
 from ...kube.backoff import Backoff
 from ...kube.client import KubeClient
-from ..base.cluster_client import run_with_client
 from ..base.errors import CommandError, ExitCode
-from ..options.groups import ClusterOptions
+from ..options.cluster_access import ClusterOptions, run_with_client
 from .named_applications import ApplicationNames, act_on_names
 
 # An operator reacts within a second, unless it is overloaded.

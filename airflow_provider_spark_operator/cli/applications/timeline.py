@@ -30,8 +30,8 @@ from ...kube.client import KubeClient
 from ..base.errors import CommandError, ExitCode, print_note, report_failures
 from ..base.streams import is_unicode
 from ..files.price_file import read_prices
+from ..options.cluster_access import ClusterOptions, TaskOptions
 from ..options.declaration import Parameter
-from ..options.groups import ClusterOptions, TaskOptions
 from ..options.options import OptionalName, Prices, ReportFormat, ReportOutput, require_text
 from ..output.output import clean_cell, format_value, open_console
 from ..views.description import LOST_EXECUTORS, Description, read_description

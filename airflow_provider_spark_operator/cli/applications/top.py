@@ -20,13 +20,12 @@ from ...follow.access.find import find_application
 from ...kube.client import KubeClient
 from ...kube.errors import Forbidden, NotFound, ServerError
 from ...kube.resources import POD_METRICS, PODS
-from ..base.cluster_client import run_with_client
 from ..base.errors import CommandError, ExitCode, print_note
 from ..base.object_names import require_application
 from ..files.price_file import read_prices
+from ..options.cluster_access import ClusterOptions, run_with_client
 from ..options.completers import complete_applications
 from ..options.declaration import Parameter
-from ..options.groups import ClusterOptions
 from ..options.options import AllNamespaces, PodSelector, Prices
 from ..output.tables import format_incomplete, print_table
 

@@ -14,8 +14,8 @@ from ...follow.access.reference import ApplicationReference
 from ...kube.client import KubeClient
 from ..base.ages import parse_duration
 from ..base.errors import CommandError, ExitCode
+from ..options.cluster_access import ClusterOptions, TaskOptions
 from ..options.declaration import Parameter
-from ..options.groups import ClusterOptions, TaskOptions
 from ..options.options import OptionalName
 from ..options.state_words import complete_states, require_states
 from ..views.application_end import Timeout, Wait, wait_and_report

@@ -4,11 +4,24 @@ import sys
 from collections.abc import Iterable, Sequence
 from contextvars import ContextVar
 from enum import IntEnum
+from pathlib import PurePath
 from typing import TextIO
 
 from ...kube.errors import Forbidden, KubeError
-from .program_name import PROGRAM, get_program_name
 from .streams import discard, escape_controls, paint
+
+PROGRAM = "spark-operator"
+_PLUGIN = "kubectl-spark"
+
+
+def get_program_name() -> str:
+    """Return `kubectl spark` if kubectl started the program as its plugin, else `spark-operator`."""
+    return _PLUGIN.replace("-", " ") if PurePath(sys.argv[0]).name == _PLUGIN else PROGRAM
+
+
+def format_command(verb: str, name: str, namespace: str) -> str:
+    """Return the command with a verb and an application, marked as code."""
+    return f"`{get_program_name()} {verb} {name} -n {namespace}`"
 
 
 class ExitCode(IntEnum):

@@ -6,8 +6,7 @@ from datetime import timedelta
 from typing import Annotated
 
 from ...core.kubernetes.json_object import InvalidResource, JsonObject, format_duration
-from ...follow.access.errors import ApplicationDeleted, NameTaken
-from ...follow.access.reference import ApplicationReference
+from ...follow.access.reference import ApplicationDeleted, ApplicationReference, NameTaken
 from ...follow.submission.document import parse
 from ...follow.submission.submit import submit
 from ...follow.watching.cluster_ready import ClusterFailed, wait_until_ready
@@ -15,11 +14,10 @@ from ...follow.watching.watch import WatchHub
 from ...kube.client import KubeClient
 from ..applications.named_applications import format_name
 from ..base.ages import check_duration, parse_duration
-from ..base.cluster_client import run_with_client
 from ..base.errors import CommandError, ExitCode, print_error, print_note
 from ..files.documents import DocumentError, read_documents
+from ..options.cluster_access import ClusterOptions, run_with_client
 from ..options.declaration import Parameter
-from ..options.groups import ClusterOptions
 from ..options.options import require_text
 
 

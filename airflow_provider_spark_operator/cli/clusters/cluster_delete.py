@@ -11,12 +11,11 @@ from ...kube.client import KubeClient
 from ..applications.delete import wait_for_deletion
 from ..applications.named_applications import act_on_names
 from ..base.ages import check_duration, parse_duration
-from ..base.cluster_client import run_with_client
 from ..base.errors import ExitCode
 from ..base.object_names import require_clusters
+from ..options.cluster_access import ClusterOptions, run_with_client
 from ..options.completers import complete_clusters
 from ..options.declaration import Parameter
-from ..options.groups import ClusterOptions
 
 
 def run(

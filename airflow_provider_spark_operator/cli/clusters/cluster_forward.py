@@ -9,9 +9,8 @@ from ...kube.client import KubeClient
 from ...kube.errors import NotFound
 from ...kube.resources import PODS
 from ..applications.port_forward import Interface, LocalPort, Unavailable, forward, get_port
-from ..base.cluster_client import run_with_client
 from ..base.errors import ExitCode
-from ..options.groups import ClusterOptions
+from ..options.cluster_access import ClusterOptions, run_with_client
 from ..options.options import ClusterName
 from .cluster_list import read_state
 

@@ -16,12 +16,11 @@ from ...kube.collection import ObjectList
 from ...kube.errors import KubeError
 from ...kube.resources import PODS, SPARK_CLUSTERS, STATEFUL_SETS
 from ..base.ages import format_age
-from ..base.cluster_client import run_with_client
 from ..base.errors import ExitCode, print_error, print_note
 from ..base.styles import style_state
-from ..options.groups import ClusterOptions
+from ..options.cluster_access import ClusterOptions, run_with_client
 from ..options.options import TABLE, AllNamespaces, Output, Selector
-from ..output.resource_list import ResourceList
+from ..output.output import ResourceList
 from ..output.tables import Column, Table
 
 

@@ -12,10 +12,9 @@ from ...kube.client import KubeClient
 from ...kube.errors import NotFound
 from ...kube.resources import STATEFUL_SETS
 from ..applications.named_applications import format_name
-from ..base.cluster_client import run_with_client
 from ..base.errors import CommandError, ExitCode
+from ..options.cluster_access import ClusterOptions, run_with_client
 from ..options.declaration import Parameter
-from ..options.groups import ClusterOptions
 from ..options.options import ClusterName
 
 

@@ -5,13 +5,11 @@ from ...core.verdict.holds import find_held_cluster
 from ...core.verdict.obstacles import find_missing_status
 from ...follow.access.find import find_cluster
 from ...follow.access.reference import ApplicationReference
-from ...follow.narration.controllers import find_lost_controller
-from ...follow.narration.holds import read_hold
+from ...follow.narration.holds import find_lost_controller, read_hold
 from ...kube.client import KubeClient
 from ..base.ages import format_age
-from ..base.cluster_client import run_with_client
 from ..base.errors import ExitCode, print_error
-from ..options.groups import ClusterOptions
+from ..options.cluster_access import ClusterOptions, run_with_client
 from ..options.options import TEXT, ClusterName, TextOutput
 from ..output.output import clean_cell, print_resource
 from .cluster_list import read_message, read_state, read_view

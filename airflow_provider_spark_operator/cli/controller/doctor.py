@@ -11,15 +11,21 @@ from ...follow.access.find import list_served_kinds
 from ...kube.client import KubeClient
 from ...kube.errors import KubeError
 from ...kube.resources import ResourceType
-from ..base.cluster_client import run_with_client
 from ..base.errors import ExitCode, print_note
+from ..options.cluster_access import ClusterOptions, run_with_client
 from ..options.declaration import Parameter
-from ..options.groups import ClusterOptions
 from ..options.options import require_text
-from .diagnosis.access import check_access, check_namespace, check_optional_kinds, check_verbs, find_subject
+from .diagnosis.access import (
+    DEFAULT_ACCOUNT,
+    check_access,
+    check_drivers,
+    check_namespace,
+    check_optional_kinds,
+    check_verbs,
+    find_subject,
+)
 from .diagnosis.cluster import check_definitions, check_dns, check_quotas
 from .diagnosis.controllers import check_controllers
-from .diagnosis.drivers import DEFAULT_ACCOUNT, check_drivers
 from .diagnosis.finding import Finding, Status, print_findings
 
 

@@ -18,8 +18,7 @@ from local_kubernetes.log_export import export_logs
 
 from ...core.compose.sql import SqlFormat
 from ...core.kubernetes.json_object import JsonObject
-from ...follow.access.errors import ApplicationDeleted
-from ...follow.access.reference import ApplicationReference
+from ...follow.access.reference import ApplicationDeleted, ApplicationReference
 from ...follow.narration.driver_log import DriverLogOptions
 from ...follow.narration.narrator import Narration
 from ...follow.narration.obstacles import ATTENDED
@@ -37,9 +36,8 @@ from ..base.signals import run_until_signal
 from ..options.declaration import Parameter
 from ..options.options import ImageRules, LogFormat, LogFormatOption, require_namespace, require_text
 from ..output.log_records import configure_logs
-from ..output.progress_line import show_progress
-from ..output.terminal import Terminal
-from ..submission.parameter_options import add_parameter_options, read_parameter_values
+from ..output.terminal import Terminal, show_progress
+from ..submission.submission_options import add_parameter_options, read_parameter_values
 from ..views.application_end import Quiet, check_quiet, has_shown_lines, report_conclusion
 from .local_application import compose_local_application
 from .local_images import parse_image_rules

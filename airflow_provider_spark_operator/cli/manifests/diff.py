@@ -14,15 +14,14 @@ from ...follow.access.reference import ApplicationReference
 from ...follow.submission.prepare import prepare_document, set_served_version
 from ...kube.client import KubeClient
 from ...kube.errors import NotFound
-from ..base.cluster_client import run_with_client
 from ..base.errors import ExitCode, print_note
 from ..base.streams import paint
 from ..files.documents import describe_source
-from ..options.groups import ClusterOptions
+from ..options.cluster_access import ClusterOptions, run_with_client
 from ..output.log_records import show_warnings
 from ..output.output import format_yaml
 from ..submission import submission_options
-from ..submission.parameter_options import add_parameter_options, read_parameter_values
+from ..submission.submission_options import add_parameter_options, read_parameter_values
 from ..submission.submission_source import Request, advise_on_name, compose_named_request, upload_nothing
 
 _STYLES = {"+": "green", "-": "red", "@": "cyan"}

@@ -13,10 +13,10 @@ How to add a verb, for example `spark-operator events NAME`:
            '''
            return run_with_client(access, lambda client: _list_events(client, name, output))
 
-   - `cli.options.options` and `cli.options.groups` declare the options that several verbs have. Declare an
+   - `cli.options.options` and `cli.options.cluster_access` declare the options that several verbs have. Declare an
      option of one verb next to its `run`. Describe the default in the help of an option only if it is not a constant:
      constants are shown.
-   - `cli.base.cluster_client.run_with_client` opens the client and handles signals. A verb without a cluster returns
+   - `cli.options.cluster_access.run_with_client` opens the client and handles signals. A verb without a cluster returns
      its `ExitCode` directly.
    - Results go through `cli.output.output` or `print`; `cli.base.errors.print_note` prints everything else.
    - Raise `CommandError(message, exit_code)` for a failure. Do not catch `KubeError`, `ConfigurationError` or

@@ -11,8 +11,7 @@ import click
 
 from ...core.kubernetes.json_object import InvalidResource
 from ...kube.errors import ConfigurationError, KubeError, NoClusterConfigured
-from ..base.errors import CommandError, ExitCode, print_error, report_failures
-from ..base.program_name import get_program_name
+from ..base.errors import CommandError, ExitCode, get_program_name, print_error, report_failures
 from ..base.streams import OutputError, finish_results, prepare_streams
 from ..base.usage_errors import describe_usage_error
 from .program import build_program

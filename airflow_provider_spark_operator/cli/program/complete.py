@@ -7,8 +7,7 @@ from typing import Annotated, Final
 
 from click.shell_completion import ShellComplete
 
-from ..base.errors import CommandError, ExitCode
-from ..base.program_name import PROGRAM
+from ..base.errors import PROGRAM, CommandError, ExitCode
 from ..options.declaration import Parameter
 from .program import build_program
 

@@ -1,8 +1,7 @@
 """`spark-operator version`: print the version of this program."""
 
 from ... import __version__
-from ..base.errors import ExitCode
-from ..base.program_name import PROGRAM
+from ..base.errors import PROGRAM, ExitCode
 
 
 def run() -> ExitCode:

@@ -2,6 +2,8 @@
 
 import getpass
 import glob
+import re
+import zipfile
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -16,12 +18,16 @@ from ...core.kubernetes.json_object import InvalidResource, Problem
 from ...core.spark.properties import parse_properties
 from ...reconcile.attempts.files import read_file, read_templates
 from ..files.documents import LARGEST_INPUT
-from ..files.jar import read_main_class
 
 SUBMIT_TIME = 1_577_836_800_000
 """Time of the submission, in milliseconds: a fixed time in 2020, so that the output does not depend on the clock."""
 
 _DEFAULTS_FILE = "spark-defaults.conf"
+_MANIFEST = "META-INF/MANIFEST.MF"
+_LINE_END = re.compile(rb"\r\n|\r|\n")
+_CONTINUATION = re.compile(rb"(?:\r\n|\r|\n) ")
+_MAIN_CLASS = b"main-class"
+_LARGEST = 1 << 20
 
 
 def gather_submission(
@@ -148,3 +154,21 @@ def _find_user(environment: Mapping[str, str]) -> str:
         raise InvalidResource(
             [Problem("HADOOP_USER_NAME", "is required: the current user id has no user name")]
         ) from None
+
+
+def read_main_class(path: str) -> str | None:
+    """Return the main class in the manifest of a jar; None if there is none, or if the file is not a jar."""
+    try:
+        with zipfile.ZipFile(path) as jar, jar.open(_MANIFEST) as stream:
+            manifest = stream.read(_LARGEST)
+    except (OSError, KeyError, zipfile.BadZipFile, NotImplementedError, RuntimeError):
+        return None
+    named = None
+    # Java ignores a last line without a line end.
+    for line in _LINE_END.split(_CONTINUATION.sub(b"", manifest))[:-1]:
+        if not line:  # the end of the main section; other sections describe single entries
+            break
+        name, separator, value = line.partition(b": ")
+        if separator and name.lower() == _MAIN_CLASS:
+            named = value.decode(errors="replace")
+    return named or None

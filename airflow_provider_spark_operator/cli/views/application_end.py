@@ -15,10 +15,9 @@ from ...core.log.line_levels import SparkLineFilter
 from ...core.report.budget import Budget
 from ...core.report.prices import PriceTable
 from ...core.verdict.verdict import FailureKind, Outcome
-from ...follow.access.errors import ApplicationDeleted
 from ...follow.access.outage_tolerance import retry
 from ...follow.access.pods import count_executors, list_executor_pods
-from ...follow.access.reference import ApplicationReference
+from ...follow.access.reference import ApplicationDeleted, ApplicationReference
 from ...follow.ending.evidence import describe_failure
 from ...follow.narration.driver_log import DriverLogOptions
 from ...follow.narration.narrator import Narration
@@ -32,11 +31,9 @@ from ...follow.watching.watch import WatchHub
 from ...kube.backoff import Backoff
 from ...kube.client import KubeClient
 from ..base.ages import check_duration, parse_duration
-from ..base.errors import CommandError, ExitCode, hide_notes, print_error, print_note
-from ..base.program_name import get_program_name
+from ..base.errors import CommandError, ExitCode, get_program_name, hide_notes, print_error, print_note
 from ..options.declaration import Parameter
-from ..output.progress_line import show_progress
-from ..output.terminal import Terminal
+from ..output.terminal import Terminal, show_progress
 
 Timeout: TypeAlias = Annotated[
     str | None,

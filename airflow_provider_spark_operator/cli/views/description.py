@@ -19,10 +19,10 @@ from ...core.verdict.verdict import Outcome, Verdict
 from ...follow.access.snapshot import Snapshot, read_snapshot
 from ...follow.ending.end import EndUnknown, find_final_progress_with_pods, judge_end
 from ...follow.ending.evidence import Evidence, gather_evidence
-from ...follow.narration.controllers import find_lost_controller
+from ...follow.narration.holds import find_lost_controller
 from ...follow.narration.obstacles import describe_wait
 from ...kube.client import KubeClient
-from ..base.program_name import format_command
+from ..base.errors import format_command
 
 LOST_EXECUTORS: Final = (
     "Spark deletes the pods of its executors when the application ends. Set spark.kubernetes.executor.podNamePrefix to "

@@ -20,7 +20,7 @@ from ...core.report.summary import ApplicationSummary, summarize
 from ...core.verdict.driver_facts import has_more_facts
 from ...core.verdict.obstacles import name_driver_obstacle
 from ...follow.access.events import MAX_EVENTS, POD_EVENTS, list_stops, list_warnings
-from ...follow.narration.controllers import find_lost_controller
+from ...follow.narration.holds import find_lost_controller
 from ...kube.client import KubeClient
 from ...kube.errors import Forbidden
 from ...kube.resources import EVENTS, PODS

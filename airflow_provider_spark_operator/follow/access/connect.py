@@ -15,10 +15,9 @@ from ...kube.client import KubeClient
 from ...kube.errors import AlreadyExists, NotFound
 from ...kube.port_forward import serve_port
 from ...kube.resources import PODS, SECRETS
-from .errors import PodMissing
 from .find import find_application
 from .pods import has_ended, read_driver_pod
-from .reference import ApplicationReference
+from .reference import ApplicationReference, PodMissing
 
 _PACKAGES = ("pyspark", "grpc", "grpc_status", "google.rpc", "pandas", "pyarrow", "zstandard")
 # The Secret of a deleted server with the same name may still exist.

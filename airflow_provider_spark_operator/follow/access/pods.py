@@ -17,9 +17,8 @@ from ...kube.backoff import Backoff
 from ...kube.client import KubeClient
 from ...kube.errors import NotFound
 from ...kube.resources import PODS
-from .errors import DeletionStuck
 from .pod_lists import list_application_pods
-from .reference import ApplicationReference
+from .reference import ApplicationReference, DeletionStuck
 from .requests import wait_until_deleted
 
 Observe: TypeAlias = Callable[[list[JsonObject]], Awaitable[None]]

@@ -9,8 +9,7 @@ from ...core.kubernetes.json_object import JsonObject
 from ...kube.backoff import Backoff
 from ...kube.client import KubeClient
 from ...kube.errors import Conflict, Invalid, NotFound
-from .errors import DeletionStuck
-from .reference import ApplicationReference
+from .reference import ApplicationReference, DeletionStuck
 
 
 async def read_present(client: KubeClient, reference: ApplicationReference) -> JsonObject | None:

@@ -10,9 +10,8 @@ from ...core.kubernetes.json_object import JsonObject
 from ...core.lifecycle.driver_end import get_driver_container
 from ...kube.backoff import Backoff
 from ...kube.client import KubeClient
-from ..access.errors import PodMissing
 from ..access.pods import get_executor_container, list_executor_pods, read_driver_pod
-from ..access.reference import ApplicationReference
+from ..access.reference import ApplicationReference, PodMissing
 from ..access.requests import read_present
 from .logs import follow_pod_log, limit_log
 

@@ -3,19 +3,30 @@
 import asyncio
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any, Final, TypeAlias
+from weakref import WeakKeyDictionary
 
 from ...core.dialects.dialect import dialect_of
 from ...core.kubernetes.json_object import JsonObject
 from ...core.kubernetes.names import LABEL_CLUSTER_NAME
+from ...core.kubernetes.ownership import LeaseReference, Tenure, read_tenure
 from ...core.verdict.driver_facts import read_event_time
 from ...core.verdict.holds import CLEAR_SUSPEND, Held, Hold, find_hold, select_workload
+from ...core.verdict.obstacles import LostController, find_claim, judge_controller
 from ...kube.client import KubeClient
-from ...kube.errors import Forbidden, NotFound
-from ...kube.resources import EVENTS, SPARK_CLUSTERS, WORKLOADS
+from ...kube.errors import Forbidden, KubeError, NotFound
+from ...kube.resources import EVENTS, LEASES, SPARK_CLUSTERS, WORKLOADS
 from ..access.reference import ApplicationReference
 
 # The label of Kueue on the Workloads of the kinds that it manages itself.
 _JOB_UID_LABEL = "kueue.x-k8s.io/job-uid"
+# The seconds for which the content of a Lease counts: thousands of applications have the same controller.
+_LIFETIME: Final = 10.0
+# The number of Leases that are read in this time. Every user with permission to create applications can write claims.
+_MAX_LEASES: Final = 20
+
+_Reading: TypeAlias = asyncio.Task[Tenure | None]
+_known: WeakKeyDictionary[KubeClient, dict[LeaseReference, tuple[float, _Reading]]] = WeakKeyDictionary()
 
 
 async def read_hold(
@@ -74,3 +85,35 @@ def _build_selector(reference: ApplicationReference) -> str:
     if dialect.suspended_by_kueue:  # Kueue has created the Workload
         return f"{_JOB_UID_LABEL}={reference.uid}"
     return f"{dialect.application_label}={reference.name}"
+
+
+async def find_lost_controller(client: KubeClient, resource: Mapping[str, Any]) -> LostController | None:
+    """Find the controller that claimed a resource, if it does not run; None if it runs, or if this is unknown.
+
+    Args:
+        client: The client of the cluster. A Lease that it cannot read shows nothing.
+        resource: The application or SparkCluster.
+    """
+    now, time = client.get_time(), asyncio.get_running_loop().time()
+    lease = find_claim(resource, now)
+    if lease is None:
+        return None
+    known = _known.setdefault(client, {})
+    for expired in [key for key, (read, _) in known.items() if time - read >= _LIFETIME]:
+        del known[expired]
+    if lease not in known and len(known) < _MAX_LEASES:
+        known[lease] = time, asyncio.create_task(_read_tenure(client, lease))
+    if lease not in known:
+        return None
+    tenure = await asyncio.shield(known[lease][1])  # other callers may wait for the same task
+    return judge_controller(lease, tenure, now) if tenure is not None else None
+
+
+async def _read_tenure(client: KubeClient, lease: LeaseReference) -> Tenure | None:
+    """Return the content of a Lease, an empty one if it does not exist; None if it cannot be read."""
+    try:
+        return read_tenure(await client.get(LEASES, lease.name, lease.namespace))
+    except NotFound:
+        return Tenure()
+    except KubeError:
+        return None

@@ -28,8 +28,7 @@ from ..access.pods import find_blocked_container, list_executors_of, read_driver
 from ..access.reference import ApplicationReference
 from ..ending.evidence import read_log_end, read_warnings
 from ..recording.recorder import RunRecorder
-from .controllers import find_lost_controller
-from .holds import list_own_events, read_hold
+from .holds import find_lost_controller, list_own_events, read_hold
 from .sink import Sink, warn_about
 
 logger = logging.getLogger(__name__)

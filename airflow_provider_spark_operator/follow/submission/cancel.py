@@ -10,8 +10,7 @@ from ...core.kubernetes.names import ANNOTATION_DAG_ID, ANNOTATION_RUN_ID
 from ...kube.client import KubeClient
 from ...kube.errors import Conflict, NotFound
 from ...kube.resources import SPARK_APPLICATIONS, ResourceType
-from ..access.errors import NameTaken
-from ..access.reference import ApplicationReference
+from ..access.reference import ApplicationReference, NameTaken
 from ..access.versions import choose_served_version
 from .stamp import TaskStamp, annotations_of, owner_of
 

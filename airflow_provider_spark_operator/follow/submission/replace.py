@@ -19,10 +19,9 @@ from ...kube.backoff import Backoff
 from ...kube.client import KubeClient
 from ...kube.errors import NotFound
 from ...kube.resources import SPARK_CLUSTERS, ResourceType
-from ..access.errors import NameTaken
 from ..access.outage_tolerance import OUTAGE_TOLERANCE_SECONDS
 from ..access.pods import wait_until_gone
-from ..access.reference import ApplicationReference
+from ..access.reference import ApplicationReference, NameTaken
 from ..access.requests import read_present, wait_until_deleted
 from .adoption import AdoptionState, confirm_adoption_state, read_adoption_state
 from .stamp import TaskStamp, annotations_of, owner_of

@@ -1,4 +1,4 @@
-"""Ask the program of an application to end, and wait for its end."""
+"""Stop, suspend and resume an application."""
 
 import asyncio
 import logging
@@ -9,7 +9,7 @@ from ...core.dialects.dialect import dialect_of, read_progress
 from ...core.dialects.progress import Phase
 from ...core.kubernetes.json_object import JsonObject, format_duration
 from ...core.kubernetes.names import ANNOTATION_STOP
-from ...core.kubernetes.pods import shows_annotation
+from ...core.kubernetes.pods import get_object, shows_annotation
 from ...kube.backoff import Backoff
 from ...kube.client import KubeClient
 from ...kube.errors import Conflict, Forbidden, NotFound
@@ -87,3 +87,38 @@ async def stop_gracefully(
         if read_progress(present).phase is Phase.ENDED or dialect.reruns_after_edit:
             return
         await asyncio.sleep(backoff.next())
+
+
+class SuspensionNotSupported(Exception):
+    """The definition of the application in the cluster does not contain `spec.suspend`."""
+
+    def __init__(self, reference: ApplicationReference) -> None:
+        super().__init__(reference)
+        self.reference = reference
+
+    def __str__(self) -> str:
+        operator = dialect_of(self.reference.resource.api_version).operator
+        return (
+            f"the CustomResourceDefinition of {self.reference.resource.qualified_name} in this cluster does not define "
+            f"spec.suspend. Install a newer release of {operator} with its CustomResourceDefinitions"
+        )
+
+
+async def set_suspended(client: KubeClient, reference: ApplicationReference, *, suspended: bool) -> JsonObject:
+    """Set `spec.suspend` of exactly this application and return it.
+
+    Args:
+        client: The client of the cluster.
+        reference: The application.
+        suspended: The value of the field.
+
+    Raises:
+        SuspensionNotSupported: The cluster does not define the field. The application is unchanged.
+        NotFound: The application does not exist.
+        Conflict: Another application has its name.
+        KubeError: The API rejected the request or could not be reached.
+    """
+    stored = await amend(client, reference, {"spec": {"suspend": suspended}})
+    if get_object(stored.get("spec")).get("suspend") is not suspended:  # the API server drops unknown fields
+        raise SuspensionNotSupported(reference)
+    return stored

@@ -7,9 +7,13 @@ from contextlib import AbstractAsyncContextManager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
+from ...core.dialects.dialect import dialect_of, read_progress
+from ...core.dialects.progress import find_last_stop
 from ...core.kubernetes.json_object import JsonObject, join_first
-from ...core.kubernetes.names import ANNOTATION_RESULT_TAKEN_BY
-from ...core.parameters.arguments import IfExists
+from ...core.kubernetes.names import ANNOTATION_RESULT_TAKEN_BY, ANNOTATION_TTL_AFTER_SUCCESS
+from ...core.parameters.arguments import DEFAULT_TTL_SECONDS, IfExists
+from ...core.states.states import STILL_RUNNABLE, ApplicationState
+from ...core.verdict.verdict import Outcome, judge_progress
 from ...kube.backoff import Backoff
 from ...kube.client import KubeClient
 from ...kube.errors import TRANSIENT, AlreadyExists, Conflict, KubeError, NotFound
@@ -19,8 +23,7 @@ from ..access.requests import amend, annotate
 from .adoption import AdoptionState, confirm_adoption_state, list_applications, read_adoption_state
 from .prepare import find_dropped_fields, prepare_document, set_served_version
 from .replace import delete_obsolete, free_name, make_room, split_by_clear
-from .retention import SHORTEST_TTL_SECONDS, build_ttl_patch, read_ttl_seconds
-from .stamp import TaskStamp
+from .stamp import TaskStamp, annotations_of
 
 __all__ = ["Submission", "TaskStamp", "acknowledge", "check_submission", "submit", "warn_about"]
 
@@ -33,6 +36,9 @@ DELETION_SECONDS = 300.0
 # Each round succeeds or learns what prevents the submission. More rounds mean that another client interferes.
 _ROUNDS = 5
 _MAX_FIELDS = 5
+# Within this time, a triggerer restarts and a lost worker is replaced.
+SHORTEST_TTL_SECONDS = 60.0
+_KEPT = ApplicationState.TERMINATED_WITHOUT_RELEASE_RESOURCES
 
 
 @dataclass(frozen=True)
@@ -337,3 +343,31 @@ async def _create_unowned(client: KubeClient, resource: ResourceType, body: Json
     except AlreadyExists:
         await free_name(client, resource, body["metadata"], None, IfExists.FAIL, 0.0)
         raise
+
+
+def read_ttl_seconds(document: Mapping[str, Any]) -> float | None:
+    """Return the seconds after which the operator deletes a finished application. None if the operator keeps it."""
+    return dialect_of(document.get("apiVersion")).read_ttl(document)
+
+
+def build_ttl_patch(document: Mapping[str, Any]) -> JsonObject | None:
+    """Return the patch that shortens the time to live after a success. None if there is nothing to shorten.
+
+    If the Apache operator keeps a driver that has not ended, the patch ends this: the driver could still run. Only the
+    default time to live is shortened, to the seconds in an annotation. A time that a user has set in the
+    meantime is kept.
+
+    Args:
+        document: The stored application.
+    """
+    seen = read_progress(document)
+    stop = find_last_stop(seen.history)
+    if stop and stop.apache_state in STILL_RUNNABLE and seen.state == _KEPT:
+        return {"spec": {"applicationTolerations": {"resourceRetainDurationMillis": 0}}}
+    wanted = annotations_of(document).get(ANNOTATION_TTL_AFTER_SUCCESS, "")
+    if not wanted.isdecimal() or read_ttl_seconds(document) != DEFAULT_TTL_SECONDS:
+        return None
+    if judge_progress(seen).outcome is not Outcome.SUCCEEDED:
+        return None
+    patch = dialect_of(document.get("apiVersion")).patch_ttl(int(wanted))
+    return patch and {"metadata": {"annotations": {ANNOTATION_TTL_AFTER_SUCCESS: None}}, **patch}

@@ -19,9 +19,8 @@ from ...core.verdict.holds import Held, find_held_cluster
 from ...kube.backoff import Backoff
 from ...kube.errors import TRANSIENT, KubeError
 from ...kube.resources import PODS
-from ..access.errors import ApplicationDeleted
 from ..access.pods import describe_block, find_blocked_container
-from ..access.reference import ApplicationReference
+from ..access.reference import ApplicationDeleted, ApplicationReference
 from ..narration.holds import read_hold
 from .watch import WatchHub
 

@@ -18,9 +18,8 @@ from ...core.states.states import ApplicationState
 from ...core.verdict.verdict import Outcome, Verdict, judge_progress
 from ...kube.backoff import Backoff
 from ...kube.resources import ResourceType
-from ..access.errors import ApplicationDeleted
 from ..access.outage_tolerance import retry
-from ..access.reference import ApplicationReference
+from ..access.reference import ApplicationDeleted, ApplicationReference
 from ..access.versions import log_substitution
 from ..ending.end import find_final_progress_with_pods, is_deleted, judge_end, select_final
 from ..ending.evidence import Evidence, describe_failure, gather_evidence

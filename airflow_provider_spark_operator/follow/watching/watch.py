@@ -14,9 +14,8 @@ from ...kube.endpoint import Fingerprint
 from ...kube.errors import TRANSIENT, Gone, KubeError, NotFound
 from ...kube.listwatch import Change, Changed, Listed, list_and_watch
 from ...kube.resources import ResourceType
-from ..access.errors import ApplicationDeleted
 from ..access.outage_tolerance import OUTAGE_TOLERANCE_SECONDS, OutageLog, OutageTolerance, Report
-from ..access.reference import ApplicationReference
+from ..access.reference import ApplicationDeleted, ApplicationReference
 from ..access.versions import ServedVersions
 from .mailbox import Mailbox
 from .probe import Probe

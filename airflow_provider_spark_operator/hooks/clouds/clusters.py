@@ -1,13 +1,25 @@
-"""The managed cluster that the extras of a connection select."""
+"""The managed cluster that the extras of a connection select, and one source of its address and tokens for each."""
 
+import importlib
+import json
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, ClassVar, TypeAlias
+from collections.abc import Callable, Mapping
+from dataclasses import astuple, dataclass
+from functools import lru_cache
+from typing import Any, ClassVar, Protocol, TypeAlias, TypeVar
+
+from asgiref.sync import sync_to_async
+
+from ...kube.errors import ConfigurationError
+from ...kube.managed_cluster import BearerToken, ClusterLocation, ManagedCluster
 
 _GKE_PATH = re.compile(r"projects/(?P<project>[^/]+)/locations/(?P<location>[^/]+)/clusters/(?P<name>[^/]+)")
 _FALSE_WORDS = frozenset({"", "0", "f", "false", "n", "no", "none", "null", "off"})
 _TRUE_WORDS = frozenset({"1", "on", "t", "true", "y", "yes"})
+T = TypeVar("T")
+
+# More clusters than one Airflow deployment has connections to. A forgotten source costs two requests.
+_MAX_CLUSTERS = 256
 
 
 class InvalidCluster(Exception):
@@ -176,3 +188,55 @@ def _read_text(extras: Mapping[str, Any], name: str) -> str | None:
     if value and not isinstance(value, str):
         raise InvalidCluster(f"{name} must be a string")
     return value or None
+
+
+class CloudModule(Protocol):
+    """A module that uses the Airflow provider of a cloud. Its functions block."""
+
+    def locate(self, cluster: CloudCluster) -> ClusterLocation:
+        """Read the address of a cluster."""
+
+    def issue_token(self, cluster: CloudCluster) -> BearerToken:
+        """Issue a token for a cluster."""
+
+
+@lru_cache(maxsize=_MAX_CLUSTERS)
+def share_cluster(conn_id: str | None, cluster: CloudCluster) -> ManagedCluster:
+    """Return the source for a cluster. All clients of the process receive the same object.
+
+    Args:
+        conn_id: The id of the connection that selects the cluster.
+        cluster: The cluster.
+    """
+
+    async def locate() -> ClusterLocation:
+        return await _run(cluster, lambda cloud: cloud.locate(cluster))
+
+    async def issue_token() -> BearerToken:
+        return await _run(cluster, lambda cloud: cloud.issue_token(cluster))
+
+    return ManagedCluster(
+        title=f"{cluster.service} cluster {cluster.name!r} of connection {conn_id!r}",
+        key=json.dumps([cluster.service, *astuple(cluster)]),
+        renewal=cluster.renewal,
+        locate=locate,
+        issue_token=issue_token,
+    )
+
+
+async def _run(cluster: CloudCluster, call: Callable[[CloudModule], T]) -> T:
+    # The libraries of the clouds block, and read Airflow connections. Airflow permits that in threads of
+    # `sync_to_async`. All triggers share its default thread, so a slow cloud would block them.
+    return await sync_to_async(lambda: call(_load_module(cluster)), thread_sensitive=False)()
+
+
+def _load_module(cluster: CloudCluster) -> CloudModule:
+    name = cluster.service.lower()
+    try:
+        module: CloudModule = importlib.import_module(f"airflow_provider_spark_operator.hooks.clouds.{name}")
+    except ImportError as error:
+        raise ConfigurationError(
+            f"{cluster.service} clusters need Airflow's {cluster.provider} provider ({error}). "
+            f"Install airflow-provider-spark-operator[{name}]"
+        ) from error
+    return module

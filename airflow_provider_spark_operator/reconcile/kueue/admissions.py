@@ -4,7 +4,8 @@ import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
+from typing import Final
 
 from ...core.kubernetes.json_object import InvalidResource, JsonObject
 from ...core.kueue import state
@@ -13,16 +14,30 @@ from ...core.kueue.assignment import AdmissionConflict, TemplateChange, collect_
 from ...core.kueue.observation import RETRY_INTERVAL, Granted, QueueObservation, Unsuitable, Waiting
 from ...core.kueue.state import needs_ready_condition
 from ...core.kueue.steps import Keep, choose_requeue
-from ...core.kueue.workload import PodSet, WantedWorkload, build_workload_name, find_priority_class, get_queue_name
+from ...core.kueue.workload import (
+    POD_PRIORITY_CLASS,
+    WORKLOAD_PRIORITY_CLASS,
+    PodSet,
+    Priority,
+    PriorityClassName,
+    WantedWorkload,
+    build_workload_name,
+    find_default_priority,
+    find_priority_class,
+    get_queue_name,
+    read_priority,
+)
 from ...core.models.base import Resource
 from ...core.states import reasons
 from ...kube.client import KubeClient
-from ...kube.errors import AlreadyExists, Conflict, KubeError, NotFound, is_refusal
-from ...kube.resources import RESOURCE_FLAVORS, WORKLOADS
+from ...kube.errors import AlreadyExists, Conflict, Forbidden, KubeError, NotFound, is_refusal
+from ...kube.resources import PRIORITY_CLASSES, RESOURCE_FLAVORS, WORKLOAD_PRIORITY_CLASSES, WORKLOADS
 from ..objects.cache import ObjectCache, ObjectKey, copy_frame
-from .priorities import Priorities
 
 logger = logging.getLogger(__name__)
+_TYPES: Final = {WORKLOAD_PRIORITY_CLASS: WORKLOAD_PRIORITY_CLASSES, POD_PRIORITY_CLASS: PRIORITY_CLASSES}
+# Each waiting resource needs the default class in each reconcile, and the class hardly ever changes.
+_VALIDITY: Final = timedelta(seconds=60)
 
 
 @dataclass(frozen=True)
@@ -280,3 +295,58 @@ def _set_pod_sets(workload: JsonObject, pod_sets: Sequence[PodSet]) -> JsonObjec
 
 def _retry(message: str) -> Waiting:
     return Waiting(message, reasons.KUEUE_ADMISSION_RETRIED, RETRY_INTERVAL)
+
+
+@dataclass(frozen=True)
+class _Default:
+    """The default priority, and when it was read."""
+
+    priority: Priority | None
+    time: datetime
+
+
+class Priorities:
+    """The priority classes of the Kubernetes cluster.
+
+    Args:
+        client: The client of the API.
+        now: The clock, in UTC.
+    """
+
+    def __init__(self, client: KubeClient, now: Callable[[], datetime]) -> None:
+        self._client = client
+        self._now = now
+        self._default: _Default | None = None
+        self._has_warned = False
+
+    async def read(self, named: PriorityClassName | None) -> Priority | None:
+        """Return the priority that a class sets.
+
+        Args:
+            named: The class; None for the PriorityClass with `globalDefault`, which is read once per minute.
+
+        Returns:
+            The priority; None for the default of Kueue. It applies if there is no default class, or if the API does
+            not permit the controller to list the classes.
+
+        Raises:
+            KubeError: The API failed, or the named class does not exist.
+        """
+        if named is not None:
+            return read_priority(await self._client.get(_TYPES[named.kind], named.name, None), named.kind)
+        now = self._now()
+        if self._default is None or not timedelta(0) <= now - self._default.time < _VALIDITY:
+            self._default = _Default(await self._read_default(), now)
+        return self._default.priority
+
+    async def _read_default(self) -> Priority | None:
+        try:
+            classes = (await self._client.list(PRIORITY_CLASSES)).items
+        except Forbidden as error:
+            level = logging.DEBUG if self._has_warned else logging.WARNING
+            self._has_warned = True
+            logger.log(
+                level, "could not read the default PriorityClass, so the priority of Workloads ignores it: %s", error
+            )
+            return None
+        return find_default_priority(classes)

@@ -12,7 +12,7 @@ from airflow_provider_spark_operator.core.dialects.dialect import APACHE
 from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
 from airflow_provider_spark_operator.core.log.driver_log import append_lines
 from airflow_provider_spark_operator.testing.applications import Application, Script
-from airflow_provider_spark_operator.testing.log import Log
+from airflow_provider_spark_operator.testing.scripting import Log
 from tests.cli.process import DEADLINE, read_line, start_command, wait_for_exit
 from tests.cluster import Cluster, run_on, stay_submitted
 

@@ -14,7 +14,7 @@ from airflow_provider_spark_operator.core.dialects.base import Dialect
 from airflow_provider_spark_operator.core.dialects.dialect import APACHE, KUBEFLOW
 from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
 from airflow_provider_spark_operator.crds import build_custom_resource_definitions
-from airflow_provider_spark_operator.follow.submission.suspension import set_suspended
+from airflow_provider_spark_operator.follow.submission.stop import set_suspended
 from airflow_provider_spark_operator.testing.applications import Application
 from airflow_provider_spark_operator.testing.dialect_states import build_kubeflow_definition
 from tests.cluster import Cluster, run_on, stay_submitted

@@ -8,7 +8,7 @@ import pytest
 from airflow_provider_spark_operator.cli import main
 from airflow_provider_spark_operator.cli.base.errors import ExitCode
 from airflow_provider_spark_operator.testing.applications import Application
-from airflow_provider_spark_operator.testing.log import Log
+from airflow_provider_spark_operator.testing.scripting import Log
 from tests.cli.pods_with_ports import serve_ports
 from tests.cli.screen import needs_tmux, open_verb
 from tests.cluster import Cluster, fail, run_on, stay_submitted

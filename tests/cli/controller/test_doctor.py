@@ -11,11 +11,11 @@ import yaml
 from airflow_provider_spark_operator.cli import main
 from airflow_provider_spark_operator.cli.base.errors import ExitCode
 from airflow_provider_spark_operator.cli.controller.diagnosis.access import (
+    DRIVER_PERMISSIONS,
     FORWARD_PERMISSION,
     SCALE_PERMISSION,
     STOP_PERMISSION,
 )
-from airflow_provider_spark_operator.cli.controller.diagnosis.drivers import DRIVER_PERMISSIONS
 from airflow_provider_spark_operator.cli.controller.diagnosis.finding import Finding, Status, print_findings
 from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
 from airflow_provider_spark_operator.crds import build_custom_resource_definitions

@@ -5,7 +5,7 @@ import pytest
 from airflow_provider_spark_operator.cli import main
 from airflow_provider_spark_operator.cli.base.errors import ExitCode
 from airflow_provider_spark_operator.cli.files.field_tree import Field, build_tree
-from airflow_provider_spark_operator.cli.files.spark_properties import PROPERTIES
+from airflow_provider_spark_operator.cli.manifests.explain import PROPERTIES
 from airflow_provider_spark_operator.core.dialects.apache_spec import CONF_KEYS
 from airflow_provider_spark_operator.core.parameters.parameters import MEMORY_KEYS
 from airflow_provider_spark_operator.crds import build_custom_resource_definitions

@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from airflow_provider_spark_operator.cli.output.progress_line import ProgressLine, show_progress
+from airflow_provider_spark_operator.cli.output.terminal import ProgressLine, show_progress
 
 
 class FakeTerminal(io.StringIO):

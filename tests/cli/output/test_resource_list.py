@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import yaml
 
-from airflow_provider_spark_operator.cli.output.resource_list import ResourceList
+from airflow_provider_spark_operator.cli.output.output import ResourceList
 
 PODS = [
     {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "spec": {"text": "a\nb ü"}}

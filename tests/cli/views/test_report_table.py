@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from airflow_provider_spark_operator.cli.views.report_table import ReportPrinter
+from airflow_provider_spark_operator.cli.applications.report import ReportPrinter
 from airflow_provider_spark_operator.core.report.report_rows import build_row
 from tests.cli.output.test_tables import open_terminal
 from tests.core.report.test_prices import TABLE, build, build_pods

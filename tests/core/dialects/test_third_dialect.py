@@ -13,7 +13,7 @@ from airflow_provider_spark_operator.core.parameters.parameters import Parameter
 from airflow_provider_spark_operator.core.validation.validate import validate
 from airflow_provider_spark_operator.core.verdict.obstacles import wants_suspension
 from airflow_provider_spark_operator.follow.access.versions import KindNotServed
-from airflow_provider_spark_operator.follow.submission.retention import read_ttl_seconds
+from airflow_provider_spark_operator.follow.submission.submit import read_ttl_seconds
 from airflow_provider_spark_operator.kube.resources import SPARK_APPLICATIONS
 from tests.core.dialects.third import API_VERSION, THIRD
 

@@ -2,8 +2,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from airflow_provider_spark_operator.follow.access.errors import NameTaken
-from airflow_provider_spark_operator.follow.access.reference import ApplicationReference
+from airflow_provider_spark_operator.follow.access.reference import ApplicationReference, NameTaken
 from airflow_provider_spark_operator.follow.submission.cancel import (
     CancelOutcome,
     cancel,

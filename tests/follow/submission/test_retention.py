@@ -6,8 +6,7 @@ from airflow_provider_spark_operator.core.kubernetes.names import (
     ANNOTATION_RESULT_TAKEN_BY,
     ANNOTATION_TTL_AFTER_SUCCESS,
 )
-from airflow_provider_spark_operator.follow.submission.retention import read_ttl_seconds
-from airflow_provider_spark_operator.follow.submission.submit import acknowledge, submit
+from airflow_provider_spark_operator.follow.submission.submit import acknowledge, read_ttl_seconds, submit
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import Forbidden
 from airflow_provider_spark_operator.kube.resources import SPARK_APPLICATIONS

@@ -15,8 +15,7 @@ from airflow_provider_spark_operator.core.kubernetes.names import (
     LABEL_TASK,
 )
 from airflow_provider_spark_operator.core.parameters.arguments import IfExists
-from airflow_provider_spark_operator.follow.access.errors import DeletionStuck, NameTaken
-from airflow_provider_spark_operator.follow.access.reference import ApplicationReference
+from airflow_provider_spark_operator.follow.access.reference import ApplicationReference, DeletionStuck, NameTaken
 from airflow_provider_spark_operator.follow.submission.cancel import CancelOutcome, cancel
 from airflow_provider_spark_operator.follow.submission.stamp import TaskStamp
 from airflow_provider_spark_operator.follow.submission.submit import Submission, acknowledge, submit

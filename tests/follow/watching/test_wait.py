@@ -3,7 +3,7 @@ import asyncio
 import pytest
 
 from airflow_provider_spark_operator.core.verdict.verdict import Outcome
-from airflow_provider_spark_operator.follow.access.errors import ApplicationDeleted
+from airflow_provider_spark_operator.follow.access.reference import ApplicationDeleted
 from airflow_provider_spark_operator.follow.narration.narrator import Narration
 from airflow_provider_spark_operator.follow.submission.submit import submit
 from airflow_provider_spark_operator.follow.watching.wait import wait_for_end

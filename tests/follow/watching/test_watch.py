@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from airflow_provider_spark_operator.follow.access import outage_tolerance
-from airflow_provider_spark_operator.follow.access.errors import ApplicationDeleted
-from airflow_provider_spark_operator.follow.access.reference import ApplicationReference
+from airflow_provider_spark_operator.follow.access.reference import ApplicationDeleted, ApplicationReference
 from airflow_provider_spark_operator.follow.submission.submit import submit
 from airflow_provider_spark_operator.follow.watching import shared_watch
 from airflow_provider_spark_operator.follow.watching.shared_watch import share_hub

@@ -10,7 +10,7 @@ from typing import Final
 
 from ....kube.errors import Forbidden, KubeError, NotFound
 from ....kube.resources import LOCAL_ACCESS_REVIEWS, NAMESPACES, RESOURCE_QUOTAS, SERVICE_ACCOUNTS
-from ...base.program_name import PROGRAM
+from ...base.errors import PROGRAM
 from ...base.streams import paint
 from ...output.output import clean_cell
 from ...output.tables import measure, print_table

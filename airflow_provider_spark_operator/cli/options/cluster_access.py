@@ -1,12 +1,30 @@
-"""Run a verb with a client for the cluster."""
+"""The options that select a cluster and tasks, and the client for the cluster."""
 
 from collections.abc import Callable, Coroutine
-from typing import Any
+from typing import Annotated, Any, TypeAlias
 
 from ...kube.client import KubeClient
 from ...kube.connection import ClusterAccess, open_client
-from .errors import ExitCode
-from .signals import GRACE_SECONDS, run_until_signal
+from ..base.errors import ExitCode
+from ..base.signals import GRACE_SECONDS, run_until_signal
+from .declaration import OptionGroup
+from .options import Context, DagId, Kubeconfig, Namespace, RunId, TaskId
+from .task_filter import TaskFilter
+
+
+def _build_access(context: Context = None, kubeconfig: Kubeconfig = None, namespace: Namespace = None) -> ClusterAccess:
+    return ClusterAccess(kubeconfig=kubeconfig, context=context, namespace=namespace)
+
+
+def _build_filter(dag: DagId = None, task: TaskId = None, run: RunId = None) -> TaskFilter:
+    return TaskFilter(dag, task, run)
+
+
+ClusterOptions: TypeAlias = Annotated[ClusterAccess, OptionGroup(_build_access)]
+"""The options that select a cluster and a namespace."""
+
+TaskOptions: TypeAlias = Annotated[TaskFilter, OptionGroup(_build_filter)]
+"""The options that select applications by the task that submitted them."""
 
 
 def run_with_client(access: ClusterAccess, main: Callable[[KubeClient], Coroutine[Any, Any, ExitCode]]) -> ExitCode:

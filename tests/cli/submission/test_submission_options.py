@@ -7,7 +7,7 @@ from typing import Any
 import click
 import pytest
 
-from airflow_provider_spark_operator.cli.submission.parameter_options import OPTIONS, read_parameter_values
+from airflow_provider_spark_operator.cli.submission.submission_options import OPTIONS, read_parameter_values
 from airflow_provider_spark_operator.core.parameters.declaration import Form
 from airflow_provider_spark_operator.core.parameters.parameter_problems import find_problems
 from airflow_provider_spark_operator.core.parameters.parameters import NAMES, STRUCTURED, Parameters

@@ -8,7 +8,7 @@ from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObje
 from airflow_provider_spark_operator.core.lifecycle.application import decide
 from airflow_provider_spark_operator.core.states.states import ApplicationState
 from airflow_provider_spark_operator.reconcile.reconcilers import applications
-from airflow_provider_spark_operator.reconcile.reconcilers.defects import build_message_patch
+from airflow_provider_spark_operator.reconcile.reconcilers.resources import build_message_patch
 from tests.reconcile.harness import Api, build_application, history_of, run_controller, state_of
 
 State = ApplicationState

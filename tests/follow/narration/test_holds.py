@@ -7,7 +7,7 @@ import pytest
 from airflow_provider_spark_operator.core.kubernetes.names import ANNOTATION_CLAIM
 from airflow_provider_spark_operator.core.kubernetes.ownership import LeaseReference
 from airflow_provider_spark_operator.core.verdict.obstacles import LostController
-from airflow_provider_spark_operator.follow.narration.controllers import find_lost_controller
+from airflow_provider_spark_operator.follow.narration.holds import find_lost_controller
 from airflow_provider_spark_operator.kube.errors import Forbidden, KubeError, NotFound, Unreachable
 
 CREATED = datetime(2026, 1, 1, tzinfo=UTC)

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from airflow_provider_spark_operator.cli.files.jar import read_main_class
+from airflow_provider_spark_operator.cli.submission.submission import read_main_class
 
 MANIFEST = "META-INF/MANIFEST.MF"
 
