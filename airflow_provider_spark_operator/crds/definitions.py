@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 from pydantic import BaseModel
 
-from ..core.cluster_resources.shape import LAST_PORT
+from ..core.cluster_resources.frame import LAST_PORT
 from ..core.kubernetes.names import GROUP, VERSIONS
 from ..core.models.application import SparkApplication
 from ..core.models.base import Resource

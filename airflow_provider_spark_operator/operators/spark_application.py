@@ -29,11 +29,10 @@ from ..core.parameters.arguments import (
     find_retention_problem,
     find_ttl_problem,
 )
-from ..core.parameters.declaration import Form
 from ..core.parameters.parameter_problems import find_problems
 from ..core.parameters.parameters import NAMES as PARAMETERS
 from ..core.parameters.parameters import STRUCTURED as STRUCTURED_PARAMETERS
-from ..core.parameters.parameters import Parameters, find_folder_problem, select_names
+from ..core.parameters.parameters import Form, Parameters, find_folder_problem, select_names
 from ..links.spark_application import LINKS
 from ..links.spark_view import VIEW_LINK
 from . import checks, source

@@ -13,9 +13,8 @@ from ..core.compose.application import TaskSettings, compose_application
 from ..core.compose.restarts import has_double_restarts
 from ..core.driver.configuration.uris import is_local
 from ..core.parameters.arguments import RESTARTS_BY_AIRFLOW, OnBudgetExceeded, OnFailedCheck, WaitFor
-from ..core.parameters.declaration import Form
 from ..core.parameters.parameter_types import is_template, read_seconds
-from ..core.parameters.parameters import NAMES, STRUCTURED, Parameters, select_names, split_list
+from ..core.parameters.parameters import NAMES, STRUCTURED, Form, Parameters, select_names, split_list
 from ..follow.submission.document import parse_manifest
 from ..retry_policy import build_capacity_wait, find_spark_policy
 from .checks import reject_if_invalid

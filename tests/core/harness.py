@@ -9,12 +9,12 @@ from datetime import datetime
 from typing import Any, Protocol
 
 from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
-from airflow_provider_spark_operator.core.kueue.observation import QueueObservation
 from airflow_provider_spark_operator.core.kueue.steps import (
     GiveBackQuota,
     MarkFinished,
     MarkPodsReady,
     QueueAction,
+    QueueObservation,
     ReleaseQuota,
     RequestAdmission,
 )

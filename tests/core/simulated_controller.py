@@ -8,8 +8,7 @@ from airflow_provider_spark_operator.core.driver.attempt import AttemptResources
 from airflow_provider_spark_operator.core.driver.configuration.configuration import DriverBuildError
 from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
 from airflow_provider_spark_operator.core.kubernetes.names import APPLICATION_FINALIZER, LABEL_APPLICATION_NAME
-from airflow_provider_spark_operator.core.kueue.observation import QueueObservation
-from airflow_provider_spark_operator.core.kueue.steps import QueueAction
+from airflow_provider_spark_operator.core.kueue.steps import QueueAction, QueueObservation
 from airflow_provider_spark_operator.core.lifecycle.decision import Settings
 from airflow_provider_spark_operator.core.lifecycle.observation import ApplicationPods, Created, CreateOutcome, Refused
 from airflow_provider_spark_operator.core.models.application import SparkApplication

@@ -10,22 +10,20 @@ from airflow_provider_spark_operator.core.kubernetes.json_object import to_durat
 from airflow_provider_spark_operator.core.kueue import state
 from airflow_provider_spark_operator.core.kueue.admission import Admitted, Backoff, Pending, Stale, read_admission
 from airflow_provider_spark_operator.core.kueue.application_pods import build_application_pod_sets
-from airflow_provider_spark_operator.core.kueue.observation import (
-    RETRY_INTERVAL,
-    Granted,
-    QueueAnswer,
-    QueueObservation,
-    Unsuitable,
-    Waiting,
-)
 from airflow_provider_spark_operator.core.kueue.steps import (
+    RETRY_INTERVAL,
     GiveBackQuota,
+    Granted,
     Keep,
     MarkFinished,
     MarkPodsReady,
     QueueAction,
+    QueueAnswer,
+    QueueObservation,
     ReleaseQuota,
     RequestAdmission,
+    Unsuitable,
+    Waiting,
     choose_requeue,
 )
 from airflow_provider_spark_operator.core.kueue.workload import WantedWorkload

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from airflow_provider_spark_operator.core.driver.attempt import build_attempt
+from airflow_provider_spark_operator.core.driver.attempt import build_attempt, find_plain_files, find_template_files
 from airflow_provider_spark_operator.core.driver.build import build_driver
 from airflow_provider_spark_operator.core.driver.configuration.configuration import (
     Configuration,
@@ -15,7 +15,6 @@ from airflow_provider_spark_operator.core.driver.configuration.configuration imp
 )
 from airflow_provider_spark_operator.core.driver.configuration.inputs import R_RUNNER, ApplicationKind, SubmissionInputs
 from airflow_provider_spark_operator.core.driver.configuration.resource_names import build_submit_naming
-from airflow_provider_spark_operator.core.driver.named_files import find_plain_files, find_template_files
 from airflow_provider_spark_operator.core.driver.submission import (
     SubmitContext,
     build_submission_inputs,

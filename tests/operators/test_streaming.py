@@ -13,7 +13,7 @@ from airflow_provider_spark_operator.core.report.stream_health import StreamHeal
 from airflow_provider_spark_operator.exceptions import SparkStreamStalled
 from airflow_provider_spark_operator.follow.access.requests import wait_until_deleted
 from airflow_provider_spark_operator.follow.recording import stream_check
-from airflow_provider_spark_operator.follow.submission import replace, stop
+from airflow_provider_spark_operator.follow.submission import adoption, stop
 from airflow_provider_spark_operator.kube.errors import Forbidden, KubeError
 from airflow_provider_spark_operator.parameters import Streaming
 from airflow_provider_spark_operator.retry_policy import SparkRetryPolicy
@@ -34,7 +34,7 @@ def deferrable(request: pytest.FixtureRequest) -> bool:
 @pytest.fixture(autouse=True)
 def no_garbage_collector(monkeypatch: pytest.MonkeyPatch) -> None:
     """Do not wait for the deletion of drivers: the scripted cluster does not delete what belongs to an application."""
-    monkeypatch.setattr(replace, "wait_until_gone", wait_until_deleted)
+    monkeypatch.setattr(adoption, "wait_until_gone", wait_until_deleted)
 
 
 async def stream(application: Application) -> None:

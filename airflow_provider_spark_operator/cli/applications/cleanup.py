@@ -17,7 +17,7 @@ from ..base.errors import ExitCode, print_error, print_note
 from ..options.cluster_access import ClusterOptions, run_with_client
 from ..options.declaration import Parameter
 from ..options.options import AllNamespaces, DryRun, Selector
-from ..options.state_words import complete_states, require_states
+from ..options.selection import complete_states, require_states
 from ..views.pod_census import PodCensus
 from .named_applications import act_on_applications, list_applications
 

@@ -26,7 +26,7 @@ from ..options.cluster_access import ClusterOptions
 from ..options.completers import complete_applications
 from ..options.declaration import Parameter
 from ..options.options import DagId, ReportFormat, ReportOutput, RunIds, TaskId
-from ..options.task_filter import TaskFilter
+from ..options.selection import TaskFilter
 from ..output.output import format_value
 from ..output.section_printer import SectionPrinter
 from ..views.application_columns import describe_outcome, format_optional, style_cell

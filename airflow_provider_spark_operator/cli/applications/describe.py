@@ -9,8 +9,7 @@ from ...core.dialects.progress import Phase
 from ...core.kubernetes.json_object import format_duration
 from ...core.kubernetes.names import LABEL_TASK
 from ...core.kubernetes.pods import get_object, get_status, get_text, list_objects
-from ...core.log.driver_log import redact
-from ...core.log.line_levels import LineLevels
+from ...core.log.driver_log import LineLevels, redact
 from ...core.log.root_cause import explain_cause
 from ...core.log.secrets import hide_arguments
 from ...core.report.summary import ApplicationSummary

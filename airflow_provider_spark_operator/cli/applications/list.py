@@ -21,7 +21,7 @@ from ..base.usage_errors import suggest
 from ..options.cluster_access import ClusterOptions, TaskOptions, run_with_client
 from ..options.declaration import Parameter
 from ..options.options import TABLE, AllNamespaces, Output, Selector
-from ..options.state_words import complete_states, require_states
+from ..options.selection import complete_states, require_states
 from ..output.output import ResourceList, print_resource
 from ..views.application_columns import ApplicationFilter, ApplicationTable, Query
 from ..views.connect_servers import print_connect_servers

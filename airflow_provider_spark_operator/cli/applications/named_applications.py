@@ -19,7 +19,7 @@ from ..options.cluster_access import run_with_client
 from ..options.completers import complete_applications
 from ..options.declaration import Parameter
 from ..options.options import ResultFormat
-from ..options.task_filter import TaskFilter
+from ..options.selection import TaskFilter
 from ..output.output import print_resource
 from ..views.application_end import Wait, wait_and_report
 

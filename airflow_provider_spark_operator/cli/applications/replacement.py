@@ -20,7 +20,7 @@ from ...core.kubernetes.json_object import JsonObject
 from ...core.report.summary import read_task
 from ...follow.access.pods import read_driver_pod, wait_until_gone
 from ...follow.access.reference import ApplicationReference, DeletionStuck, NameTaken
-from ...follow.submission.replace import is_result_pending
+from ...follow.submission.adoption import is_result_pending
 from ...follow.submission.submit import submit
 from ...kube.backoff import Backoff
 from ...kube.client import KubeClient

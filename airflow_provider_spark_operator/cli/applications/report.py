@@ -18,8 +18,7 @@ from ...core.report.timeline import build_timeline
 from ...follow.access.find import list_served_kinds
 from ...kube.client import KubeClient
 from ...kube.errors import Forbidden
-from ..airflow_api.client import TOKEN_VARIABLE, open_airflow, require_address
-from ..airflow_api.recorded_runs import list_recorded_runs
+from ..airflow_api.client import TOKEN_VARIABLE, list_recorded_runs, open_airflow, require_address
 from ..base.ages import check_age, parse_duration
 from ..base.errors import CommandError, ExitCode, print_error, print_note, report_failures
 from ..base.signals import GRACE_SECONDS, run_until_signal
@@ -27,7 +26,7 @@ from ..files.price_file import read_prices
 from ..options.cluster_access import ClusterOptions, run_with_client
 from ..options.declaration import Parameter
 from ..options.options import AllNamespaces, DagId, Prices, Selector
-from ..options.task_filter import TaskFilter
+from ..options.selection import TaskFilter
 from ..output.output import format_value
 from ..output.tables import Column, Table, format_incomplete
 from ..views.application_columns import style_cell

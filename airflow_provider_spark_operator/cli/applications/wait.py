@@ -17,7 +17,7 @@ from ..base.errors import CommandError, ExitCode
 from ..options.cluster_access import ClusterOptions, TaskOptions
 from ..options.declaration import Parameter
 from ..options.options import OptionalName
-from ..options.state_words import complete_states, require_states
+from ..options.selection import complete_states, require_states
 from ..views.application_end import Timeout, Wait, wait_and_report
 from .named_applications import run_with_application
 

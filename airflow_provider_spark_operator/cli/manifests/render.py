@@ -5,10 +5,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
-from ...core.driver.attempt import build_attempt
+from ...core.driver.attempt import build_attempt, find_application_template_files
 from ...core.driver.build import build_driver
 from ...core.driver.configuration.resource_names import build_submit_naming
-from ...core.driver.named_files import find_application_template_files
 from ...core.driver.pod.pod import merge
 from ...core.kubernetes.json_object import InvalidResource, JsonObject, Problem
 from ...core.lifecycle.observation import get_attempt_id

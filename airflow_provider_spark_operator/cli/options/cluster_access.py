@@ -9,7 +9,7 @@ from ..base.errors import ExitCode
 from ..base.signals import GRACE_SECONDS, run_until_signal
 from .declaration import OptionGroup
 from .options import Context, DagId, Kubeconfig, Namespace, RunId, TaskId
-from .task_filter import TaskFilter
+from .selection import TaskFilter
 
 
 def _build_access(context: Context = None, kubeconfig: Kubeconfig = None, namespace: Namespace = None) -> ClusterAccess:

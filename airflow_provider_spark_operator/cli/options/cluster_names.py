@@ -16,7 +16,7 @@ from ...kube.client import KubeClient
 from ...kube.connection import ClusterAccess, open_client
 from ...kube.kubeconfig import read_kubeconfigs
 from ...kube.resources import NAMESPACES, PODS, SPARK_CLUSTERS, ResourceType
-from .task_filter import TaskFilter
+from .selection import TaskFilter
 
 Options: TypeAlias = dict[str, Any]
 

@@ -11,8 +11,16 @@ import click
 
 from ...core.kubernetes.json_object import InvalidResource
 from ...kube.errors import ConfigurationError, KubeError, NoClusterConfigured
-from ..base.errors import CommandError, ExitCode, get_program_name, print_error, report_failures
-from ..base.streams import OutputError, finish_results, prepare_streams
+from ..base.errors import (
+    CommandError,
+    ExitCode,
+    OutputError,
+    finish_results,
+    get_program_name,
+    prepare_streams,
+    print_error,
+    report_failures,
+)
 from ..base.usage_errors import describe_usage_error
 from .program import build_program
 

@@ -9,9 +9,9 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
+from ...core.driver.attempt import find_plain_files, find_template_files
 from ...core.driver.configuration.configuration import Configuration, decode_text
 from ...core.driver.configuration.inputs import SubmissionInputs
-from ...core.driver.named_files import find_plain_files, find_template_files
 from ...core.driver.pod.template import EXECUTOR_TEMPLATE_KEY
 from ...core.driver.submission import CommandLine, SubmitContext, build_submission_inputs, parse_command_line
 from ...core.kubernetes.json_object import InvalidResource, Problem

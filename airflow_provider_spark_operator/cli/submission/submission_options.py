@@ -15,8 +15,7 @@ from ...core.compose.application import TaskSettings
 from ...core.compose.sql import SqlFormat
 from ...core.dialects.dialect import find_api_version_problem
 from ...core.parameters.arguments import KEEP, KEEP_FAILED_DRIVER
-from ...core.parameters.declaration import Declaration, Form, Panel
-from ...core.parameters.parameters import DECLARATIONS, split_list
+from ...core.parameters.parameters import DECLARATIONS, Declaration, Form, Panel, split_list
 from ...kube.yaml_text import YamlError, load_all
 from ..base.ages import check_duration, parse_duration
 from ..base.object_names import require_new_name

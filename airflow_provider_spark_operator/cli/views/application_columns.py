@@ -12,7 +12,7 @@ from ...core.report.summary import ApplicationSummary, has_ended, summarize
 from ...core.states.reasons import OUT_OF_MEMORY
 from ...core.verdict.verdict import Outcome
 from ..base.styles import style_state
-from ..options.task_filter import TaskFilter
+from ..options.selection import TaskFilter
 from ..output.tables import Column, Table
 from .pod_census import PodCensus
 

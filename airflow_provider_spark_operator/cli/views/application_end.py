@@ -11,7 +11,7 @@ from functools import partial
 from typing import Annotated, Any, Final, TypeAlias
 
 from ...core.kubernetes.json_object import format_duration
-from ...core.log.line_levels import SparkLineFilter
+from ...core.log.driver_log import SparkLineFilter
 from ...core.report.budget import Budget
 from ...core.report.prices import PriceTable
 from ...core.verdict.verdict import FailureKind, Outcome

@@ -3,11 +3,10 @@
 from dataclasses import dataclass
 from typing import Final
 
-from ..driver.attempt import build_attempt_inputs
+from ..driver.attempt import NO_TEMPLATES, build_attempt_inputs
 from ..driver.configuration.configuration import Configuration, DriverBuildError
 from ..driver.configuration.inputs import DRIVER_TEMPLATE_KEY, ApplicationKind
 from ..driver.configuration.resource_names import build_attempt_naming
-from ..driver.named_files import NO_TEMPLATES
 from ..driver.pod.pod import SparkPod
 from ..driver.pod.resources import build_container_resources
 from ..driver.pod.template import EXECUTOR_TEMPLATE_KEY, split_template

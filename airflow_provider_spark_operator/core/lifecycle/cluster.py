@@ -18,7 +18,7 @@ from ..kubernetes.json_object import KubernetesObject, join_first, read_time
 from ..kubernetes.names import CLUSTER_FINALIZER
 from ..kubernetes.pods import get_object, get_text
 from ..kueue import state, steps
-from ..kueue.observation import Unsuitable
+from ..kueue.steps import Unsuitable
 from ..models.cluster import ClusterState, SparkCluster
 from ..states import reasons
 from ..states.states import SuspendReason

@@ -7,8 +7,7 @@ from typing import Final, TypeAlias
 
 from ..kubernetes.json_object import KubernetesObject
 from ..kubernetes.names import CLUSTER_IDENTITY
-from ..kueue.observation import QueueObservation
-from ..kueue.steps import QueueAction
+from ..kueue.steps import QueueAction, QueueObservation
 from ..models.cluster import ClusterState, ClusterStateRecord, ClusterStatus, PastClusterRecord, SparkCluster
 from ..states import reasons
 from ..states.states import SuspendReason

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 from ..kubernetes.json_object import JsonObject, KubernetesObject, read_time
 from ..kubernetes.names import LABEL_APPLICATION_SELECTOR, LABEL_ROLE, ROLE_EXECUTOR
-from ..kueue.observation import QueueObservation
+from ..kueue.steps import QueueObservation
 from ..models.application import SparkApplication
 from ..states import reasons
 from .drivers import (

@@ -14,9 +14,8 @@ from ..kubernetes import pods
 from ..kubernetes.json_object import KubernetesObject, to_duration
 from ..kubernetes.names import ROLE_DRIVER, ROLE_EXECUTOR
 from ..kueue import steps
-from ..kueue.observation import Unsuitable
 from ..kueue.state import needs_ready_condition
-from ..kueue.steps import find_eviction
+from ..kueue.steps import Unsuitable, find_eviction
 from ..states import reasons
 from ..states.states import ApplicationState, SuspendReason
 from . import policy

@@ -1,21 +1,22 @@
-"""The parameters that set fields of an application, and their checks.
+"""The parameters that set fields of an application: their declarations, checks and options on the command line.
 
 A parameter may be a template expression, or not be known yet (`PENDING`). It is checked once it is known.
 """
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields
 from datetime import timedelta
-from typing import Final
+from enum import StrEnum
+from typing import Any, Final
 
 from ..kubernetes.json_object import Problem
 from . import parameter_checks as checks
 from . import parameter_types
-from .declaration import Form, Panel, declare, read_declarations
 from .parameter_types import is_pending
-from .validators import integer, mask_user, name_of, one_of
+from .validators import Check, integer, mask_user, name_of, one_of
 
+_KEY: Final = "declaration"
 _VERSION_IN_TAG = re.compile(r":v?([0-9]+\.[0-9]+\.[0-9]+)[^/:@]*(?:@[^/]*)?\Z")
 _FOLDER = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*://[^ ]")
 MEMORY_KEYS: Final = (
@@ -24,6 +25,72 @@ MEMORY_KEYS: Final = (
     "spark.executor.memory",
     "spark.executor.memoryOverhead",
 )
+
+
+class Form(StrEnum):
+    """How the value of a parameter is written: in Airflow as an object of Python, on the command line as text."""
+
+    TEXT = "text"
+    FILES = "files"
+    """Names of files, separated by commas or in repeated options."""
+    LIST = "list"
+    """Entries, separated by commas or in repeated options."""
+    MAP = "map"
+    """KEY=VALUE in repeated options."""
+    GROUP = "group"
+    """One object: `key=value,key=value` or YAML in braces. A plain text stays a text."""
+    GROUPS = "groups"
+    """Objects in repeated options."""
+    FILE = "file"
+    """The name of a file with the value."""
+    WORDS = "words"
+    """The words after the options."""
+
+
+class Panel(StrEnum):
+    """The headings of the options in the help of the command line."""
+
+    PROGRAM = "Program"
+    RESOURCES = "Resources of the pods"
+    SPARK = "Spark"
+    PODS = "Settings of the pods"
+    LIFECYCLE = "Lifecycle"
+    QUEUE = "Queues and schedulers"
+
+
+@dataclass(frozen=True)
+class Declaration:
+    """The check, the form and the option of a parameter.
+
+    Attributes:
+        check: The check of a value that is known.
+        form: How the value is written.
+        panel: The heading of the option.
+        metavar: The name of the value in the help.
+        help: The meaning of the parameter.
+        flag: The option. If empty, the option is the name of the parameter with hyphens instead of underscores.
+        words: The words that a shell completes.
+    """
+
+    check: Check
+    form: Form
+    panel: Panel
+    metavar: str
+    help: str
+    flag: str = ""
+    words: tuple[str, ...] = ()
+
+
+def declare(
+    check: Check, form: Form, panel: Panel, metavar: str, meaning: str, *, flag: str = "", words: tuple[str, ...] = ()
+) -> Any:
+    """Return the field of a parameter. Its default is None. See `Declaration`."""
+    return field(default=None, metadata={_KEY: Declaration(check, form, panel, metavar, meaning, flag, words)})
+
+
+def read_declarations(parameters: type) -> Mapping[str, Declaration]:
+    """Return the declarations of the fields by their names."""
+    return {one.name: one.metadata[_KEY] for one in fields(parameters)}
 
 
 @dataclass(frozen=True)

@@ -4,11 +4,16 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from typing import Final
 
-from ..driver.attempt import AttemptResources, build_attempt, find_main_resource
+from ..driver.attempt import (
+    AttemptResources,
+    build_attempt,
+    build_stand_in_templates,
+    find_application_template_files,
+    find_main_resource,
+)
 from ..driver.configuration.configuration import DriverBuildError
 from ..driver.configuration.inputs import PYTHON_RUNNER, R_RUNNER
 from ..driver.configuration.resource_names import build_attempt_naming
-from ..driver.named_files import build_stand_in_templates, find_application_template_files
 from ..driver.routes import find_missing_ingress_fields, find_missing_route_fields
 from ..kubernetes.json_object import MAX_PROBLEMS, InvalidResource, JsonObject, Problem, Severity
 from ..kubernetes.names import APPLICATION_IDENTITY, OBJECT_RULE, is_object_name

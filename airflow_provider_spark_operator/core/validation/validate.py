@@ -1,20 +1,15 @@
 """The validation of resources of any kind, for all commands, operators, the webhook and the controller."""
 
-from collections.abc import Iterator, Mapping
-from itertools import islice
+from collections.abc import Mapping
 from typing import Final
 
-from ..cluster_resources.shape import find_building_problems
-from ..kubernetes.json_object import MAX_PROBLEMS, InvalidResource, Problem, Severity
-from ..kubernetes.names import CLUSTER_IDENTITY, GROUP
+from ..kubernetes.json_object import Problem
+from ..kubernetes.names import GROUP
 from ..kubernetes.pods import get_object
-from ..models.cluster import SparkCluster, SparkClusterSpec, parse_cluster
 from ..models.parse import name_type
 from .application import validate_application
-from .fields import find_unknown_fields
-from .identity import find_identity_problems, find_metadata_problems, find_namespace_problems, report_unknown_word
+from .identity import find_metadata_problems, find_namespace_problems, report_unknown_word
 from .json_values import find_json_problems
-from .numbers import find_version_problems, find_worker_problems
 
 _KINDS: Final = ("SparkApplication", "SparkCluster")
 
@@ -34,6 +29,7 @@ def validate(document: object) -> list[Problem]:
         return validate_application(document)
     if kind == "SparkCluster":
         # Most documents are applications. They do not need the models of clusters, which take long to import.
+        from .cluster import validate_cluster  # noqa: PLC0415
 
         return validate_cluster(document)
     return [report_unknown_word("kind", kind, _KINDS)]
@@ -67,43 +63,3 @@ def _validate_without_model(document: Mapping[str, object]) -> list[Problem] | N
         return problems
     metadata = get_object(document.get("metadata"))
     return [*dialect.find_problems(document), *find_namespace_problems(metadata), *find_metadata_problems(metadata)]
-
-
-def validate_cluster(document: object) -> list[Problem]:
-    """Return all problems of `document` as a SparkCluster to be submitted; empty if it is valid.
-
-    Values that JSON cannot represent are reported alone.
-    """
-    if not isinstance(document, Mapping):
-        return [Problem("", f"a SparkCluster must be an object, not {name_type(document)}")]
-    if problems := find_json_problems(document):
-        return problems
-    problems = [
-        *find_identity_problems(document, CLUSTER_IDENTITY),
-        *islice(find_unknown_fields(SparkCluster, document, CLUSTER_IDENTITY.kind), MAX_PROBLEMS),
-    ]
-    try:
-        cluster = parse_cluster(document)
-    except InvalidResource as error:
-        return [*problems, *error.problems]
-    spec = cluster.spec
-    return [
-        *problems,
-        *find_version_problems(spec.runtime_versions.spark_version),
-        *find_worker_problems(spec),
-        *find_building_problems(spec),
-        *_find_replica_problems(spec),
-    ]
-
-
-def _find_replica_problems(spec: SparkClusterSpec) -> Iterator[Problem]:
-    parts = {
-        "spec.masterSpec": (spec.master_spec.stateful_set_spec, "a cluster has one master"),
-        "spec.workerSpec": (
-            spec.worker_spec.stateful_set_spec,
-            "set spec.clusterTolerations.instanceConfig.initWorkers instead",
-        ),
-    }
-    for path, (template, instead) in parts.items():
-        if template and template.get("replicas") is not None:
-            yield Problem(f"{path}.statefulSetSpec.replicas", f"is ignored: {instead}", Severity.WARNING)

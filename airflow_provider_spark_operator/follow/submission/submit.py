@@ -20,9 +20,17 @@ from ...kube.errors import TRANSIENT, AlreadyExists, Conflict, KubeError, NotFou
 from ...kube.resources import ResourceType
 from ..access.reference import ApplicationReference
 from ..access.requests import amend, annotate
-from .adoption import AdoptionState, confirm_adoption_state, list_applications, read_adoption_state
+from .adoption import (
+    AdoptionState,
+    confirm_adoption_state,
+    delete_obsolete,
+    free_name,
+    list_applications,
+    make_room,
+    read_adoption_state,
+    split_by_clear,
+)
 from .prepare import find_dropped_fields, prepare_document, set_served_version
-from .replace import delete_obsolete, free_name, make_room, split_by_clear
 from .stamp import TaskStamp, annotations_of
 
 __all__ = ["Submission", "TaskStamp", "acknowledge", "check_submission", "submit", "warn_about"]

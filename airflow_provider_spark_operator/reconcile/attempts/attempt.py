@@ -7,8 +7,14 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Final, Never
 
-from ...core.driver.attempt import AttemptResources, build_attempt, with_driver_owner
-from ...core.driver.named_files import NamedTemplates, build_stand_in_templates, find_application_template_files
+from ...core.driver.attempt import (
+    AttemptResources,
+    NamedTemplates,
+    build_attempt,
+    build_stand_in_templates,
+    find_application_template_files,
+    with_driver_owner,
+)
 from ...core.kubernetes.json_object import InvalidResource, JsonObject
 from ...core.kubernetes.names import LABEL_APPLICATION_NAME, LABEL_OPERATOR_NAME
 from ...core.lifecycle.drivers import find_owner_name, is_of_earlier_attempt, is_ours, list_owner_uids

@@ -17,9 +17,9 @@ from urllib.error import HTTPError, URLError
 from urllib.parse import urlsplit, urlunsplit
 from urllib.request import HTTPRedirectHandler, Request, build_opener
 
+from ...core.driver.attempt import NamedTemplates
 from ...core.driver.configuration.configuration import decode_text
 from ...core.driver.configuration.inputs import DRIVER_TEMPLATE_KEY
-from ...core.driver.named_files import NamedTemplates
 from ...core.driver.pod.template import EXECUTOR_TEMPLATE_KEY
 from ...core.driver.pod.volcano import POD_GROUP_TEMPLATE_KEY
 from ...core.kubernetes.json_object import InvalidResource, Problem

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from threading import Thread
 
-from ...core.driver.named_files import NO_TEMPLATES, NamedTemplates, find_application_template_files
+from ...core.driver.attempt import NO_TEMPLATES, NamedTemplates, find_application_template_files
 from ...core.kubernetes.json_object import InvalidResource, Problem
 from ...core.models.application import SparkApplication
 from .attempt import ReconcileLater

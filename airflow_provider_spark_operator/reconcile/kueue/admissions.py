@@ -11,9 +11,8 @@ from ...core.kubernetes.json_object import InvalidResource, JsonObject
 from ...core.kueue import state
 from ...core.kueue.admission import Admitted, Backoff, Pending, Stale, read_admission
 from ...core.kueue.assignment import AdmissionConflict, TemplateChange, collect_changes, list_flavor_names
-from ...core.kueue.observation import RETRY_INTERVAL, Granted, QueueObservation, Unsuitable, Waiting
 from ...core.kueue.state import needs_ready_condition
-from ...core.kueue.steps import Keep, choose_requeue
+from ...core.kueue.steps import RETRY_INTERVAL, Granted, Keep, QueueObservation, Unsuitable, Waiting, choose_requeue
 from ...core.kueue.workload import (
     POD_PRIORITY_CLASS,
     WORKLOAD_PRIORITY_CLASS,

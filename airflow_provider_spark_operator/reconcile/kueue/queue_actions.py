@@ -8,7 +8,7 @@ from datetime import datetime
 from ...core.kubernetes.json_object import JsonObject
 from ...core.kueue import steps
 from ...core.kueue.assignment import TemplateChange
-from ...core.kueue.observation import Granted, QueueObservation
+from ...core.kueue.steps import Granted, QueueObservation
 from ...core.kueue.workload import get_queue_name
 from ...core.models.base import Resource
 from ...core.models.parse import parse_model

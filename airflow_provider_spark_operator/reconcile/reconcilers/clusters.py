@@ -9,9 +9,14 @@ from datetime import datetime
 from functools import partial
 from typing import ClassVar, Final, TypeAlias
 
-from ...core.cluster_resources.build import AUTOSCALER, DISRUPTION_BUDGET, build_cluster
+from ...core.cluster_resources.build import (
+    AUTOSCALER,
+    DISRUPTION_BUDGET,
+    WORKER_SERVICE,
+    build_cluster,
+    keep_fixed_fields,
+)
 from ...core.cluster_resources.frame import build_object_name
-from ...core.cluster_resources.stateful_sets import WORKER_SERVICE, keep_fixed_fields
 from ...core.kubernetes.json_object import InvalidResource, JsonObject
 from ...core.kubernetes.names import (
     LABEL_CLUSTER_NAME,

@@ -12,7 +12,7 @@ from airflow_provider_spark_operator.cli.base.errors import ExitCode
 from airflow_provider_spark_operator.cli.program.catalogue import VERBS
 from airflow_provider_spark_operator.cli.submission.submission_options import OPTIONS
 from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
-from airflow_provider_spark_operator.core.parameters.declaration import Panel
+from airflow_provider_spark_operator.core.parameters.parameters import Panel
 from tests.cli.parse import list_options
 from tests.cluster import Cluster, fail, run_on, stay_submitted, succeed
 

@@ -8,9 +8,8 @@ import click
 import pytest
 
 from airflow_provider_spark_operator.cli.submission.submission_options import OPTIONS, read_parameter_values
-from airflow_provider_spark_operator.core.parameters.declaration import Form
 from airflow_provider_spark_operator.core.parameters.parameter_problems import find_problems
-from airflow_provider_spark_operator.core.parameters.parameters import NAMES, STRUCTURED, Parameters
+from airflow_provider_spark_operator.core.parameters.parameters import NAMES, STRUCTURED, Form, Parameters
 
 
 def test_each_parameter_has_an_option() -> None:

@@ -1,4 +1,4 @@
-from airflow_provider_spark_operator.core.cluster_resources.stateful_sets import keep_fixed_fields
+from airflow_provider_spark_operator.core.cluster_resources.build import keep_fixed_fields
 from tests.core.cluster_resources.clusters import build_documents
 
 FIXED = {

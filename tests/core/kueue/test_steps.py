@@ -4,12 +4,15 @@ from typing import Any
 
 import pytest
 
-from airflow_provider_spark_operator.core.kueue.observation import Granted, QueueObservation, Unsuitable, Waiting
 from airflow_provider_spark_operator.core.kueue.steps import (
     GiveBackQuota,
+    Granted,
+    QueueObservation,
     QueueStep,
     ReleaseQuota,
     RequestAdmission,
+    Unsuitable,
+    Waiting,
     choose_admission_step,
     choose_release_step,
     choose_requeue_step,

@@ -4,12 +4,15 @@ from typing import Any
 import pytest
 
 from airflow_provider_spark_operator.core.kueue.cluster_pods import build_cluster_pod_sets
-from airflow_provider_spark_operator.core.kueue.observation import Granted, QueueObservation, Unsuitable, Waiting
 from airflow_provider_spark_operator.core.kueue.steps import (
     GiveBackQuota,
+    Granted,
     MarkPodsReady,
+    QueueObservation,
     ReleaseQuota,
     RequestAdmission,
+    Unsuitable,
+    Waiting,
 )
 from airflow_provider_spark_operator.core.kueue.workload import WantedWorkload
 from airflow_provider_spark_operator.core.lifecycle import cluster

@@ -12,12 +12,15 @@ from airflow_provider_spark_operator.core.kubernetes.json_object import read_tim
 from airflow_provider_spark_operator.core.kueue import state
 from airflow_provider_spark_operator.core.kueue.admission import Admitted, Stale, read_admission
 from airflow_provider_spark_operator.core.kueue.cluster_pods import build_cluster_pod_sets
-from airflow_provider_spark_operator.core.kueue.observation import Granted, QueueAnswer, QueueObservation, Waiting
 from airflow_provider_spark_operator.core.kueue.steps import (
     GiveBackQuota,
+    Granted,
     MarkPodsReady,
+    QueueAnswer,
+    QueueObservation,
     ReleaseQuota,
     RequestAdmission,
+    Waiting,
 )
 from airflow_provider_spark_operator.core.kueue.workload import WantedWorkload
 from airflow_provider_spark_operator.core.lifecycle.cluster_decision import ApplyCluster, ClusterAction, ClusterObserved

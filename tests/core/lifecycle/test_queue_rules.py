@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 
 from airflow_provider_spark_operator.core.kueue import state
-from airflow_provider_spark_operator.core.kueue.observation import QueueObservation
-from airflow_provider_spark_operator.core.kueue.steps import MarkFinished, MarkPodsReady
+from airflow_provider_spark_operator.core.kueue.steps import MarkFinished, MarkPodsReady, QueueObservation
 from airflow_provider_spark_operator.core.lifecycle.observation import Absent, ApplicationPods, Present
 from airflow_provider_spark_operator.core.states import reasons
 from airflow_provider_spark_operator.core.states.states import RUNNING, STARTING, ApplicationState, SuspendReason

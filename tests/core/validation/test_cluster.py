@@ -5,7 +5,8 @@ from pydantic import ValidationError
 
 from airflow_provider_spark_operator.core.kubernetes.json_object import InvalidResource, Problem
 from airflow_provider_spark_operator.core.models.cluster import SparkCluster, parse_cluster
-from airflow_provider_spark_operator.core.validation.validate import validate, validate_cluster
+from airflow_provider_spark_operator.core.validation.cluster import validate_cluster
+from airflow_provider_spark_operator.core.validation.validate import validate
 from tests.core.cluster_resources.clusters import build_cluster_document, build_model
 
 INSTANCES = "spec.clusterTolerations.instanceConfig"

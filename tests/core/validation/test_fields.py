@@ -5,8 +5,9 @@ import pytest
 
 from airflow_provider_spark_operator.core.kubernetes.json_object import Severity
 from airflow_provider_spark_operator.core.validation.application import validate_application
+from airflow_provider_spark_operator.core.validation.cluster import validate_cluster
 from airflow_provider_spark_operator.core.validation.kubernetes_fields import KUBERNETES_FIELDS, KUBERNETES_VERSION
-from airflow_provider_spark_operator.core.validation.validate import validate, validate_cluster, validate_without_status
+from airflow_provider_spark_operator.core.validation.validate import validate, validate_without_status
 from local_kubernetes.api.server import discovery
 from tests.builders import build_application_document
 from tests.core.cluster_resources.clusters import build_cluster_document

@@ -4,8 +4,8 @@ import pytest
 
 from airflow_provider_spark_operator.core.kubernetes.json_object import Severity
 from airflow_provider_spark_operator.core.validation.application import validate_application
+from airflow_provider_spark_operator.core.validation.cluster import validate_cluster
 from airflow_provider_spark_operator.core.validation.numbers import MAX_EXECUTORS
-from airflow_provider_spark_operator.core.validation.validate import validate_cluster
 from tests.builders import build_application_document
 from tests.core.cluster_resources.clusters import build_cluster_document
 

@@ -440,7 +440,7 @@ async def test_submit_waits_for_task_of_earlier_run_to_record_its_result(
 async def test_application_with_unrecorded_recent_result_is_not_deleted(
     client: KubeClient, namespace: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("airflow_provider_spark_operator.follow.submission.replace._ACKNOWLEDGEMENT_SECONDS", 0.0)
+    monkeypatch.setattr("airflow_provider_spark_operator.follow.submission.adoption._ACKNOWLEDGEMENT_SECONDS", 0.0)
     old = await submit_ended_just_now(client, namespace)
     with pytest.raises(NameTaken, match=r"run manual__0; it ended .*has not recorded the result yet\. Try again"):
         await submit(client, build_document("pi"), namespace, build_stamp())

@@ -9,7 +9,7 @@ from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObje
 from airflow_provider_spark_operator.core.kueue import state
 from airflow_provider_spark_operator.core.kueue.application_pods import build_application_pod_sets
 from airflow_provider_spark_operator.core.kueue.assignment import TemplateChange
-from airflow_provider_spark_operator.core.kueue.observation import Granted, QueueObservation, Unsuitable, Waiting
+from airflow_provider_spark_operator.core.kueue.steps import Granted, QueueObservation, Unsuitable, Waiting
 from airflow_provider_spark_operator.core.models.application import SparkApplication
 from airflow_provider_spark_operator.core.states import reasons
 from airflow_provider_spark_operator.kube.client import KubeClient

@@ -5,14 +5,14 @@ from typing import Any
 
 import pytest
 
-from airflow_provider_spark_operator.core.driver.attempt import build_attempt
-from airflow_provider_spark_operator.core.driver.configuration.configuration import DriverBuildError
-from airflow_provider_spark_operator.core.driver.configuration.inputs import DRIVER_TEMPLATE_KEY
-from airflow_provider_spark_operator.core.driver.named_files import (
+from airflow_provider_spark_operator.core.driver.attempt import (
     NamedTemplates,
+    build_attempt,
     build_stand_in_templates,
     find_application_template_files,
 )
+from airflow_provider_spark_operator.core.driver.configuration.configuration import DriverBuildError
+from airflow_provider_spark_operator.core.driver.configuration.inputs import DRIVER_TEMPLATE_KEY
 from airflow_provider_spark_operator.core.driver.pod.template import EXECUTOR_TEMPLATE_KEY
 from airflow_provider_spark_operator.core.driver.pod.volcano import POD_GROUP_TEMPLATE_KEY, VOLCANO_STEP
 from airflow_provider_spark_operator.core.models.application import SparkApplication
