@@ -6,8 +6,8 @@ would end its applications.
 
 A cluster is suspended before its StatefulSets are deleted, so that a controller that is killed in between continues.
 Its Services and its NetworkPolicy stay. Pods are never deleted by force: a StatefulSet could then have two pods of one
-identity. In a queue of Kueue, no pod is created before the admission, and the quota is returned only when the pods of
-the cluster have ended.
+identity. In a queue of Kueue, no pod is created before the admission. The quota is returned only when the pods of the
+cluster have ended.
 """
 
 from collections.abc import Iterable, Mapping
