@@ -12,7 +12,7 @@ from ..dialects.dialect import dialect_of
 from ..kubernetes.json_object import InvalidResource, Problem, is_integer, to_duration
 from ..parameters.arguments import RESTARTS_BY_AIRFLOW, RESTARTS_BY_CLUSTER
 from ..parameters.parameter_types import is_template
-from ..states.backoff import RESTART_ATTEMPTS, RESTART_BACKOFF_MILLIS, choose_backoff_millis
+from ..states.states import RESTART_ATTEMPTS, RESTART_BACKOFF_MILLIS, choose_backoff_millis
 
 _NEVER: Final = "Never"
 

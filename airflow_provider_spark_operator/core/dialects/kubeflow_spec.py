@@ -35,7 +35,7 @@ from ..parameters.pod_settings import (
 )
 from ..parameters.pod_template import extend_template, merge_templates
 from ..spark.spark_conf import DYNAMIC_ALLOCATION_KEY, uses_dynamic_allocation
-from ..states.backoff import RESTART_ATTEMPTS, RESTART_BACKOFF_MILLIS
+from ..states.states import RESTART_ATTEMPTS, RESTART_BACKOFF_MILLIS
 from .apache_spec import CONF_KEYS, IVY_DIRECTORY, IVY_KEY
 
 # The path of the field for each parameter.

@@ -13,7 +13,7 @@ from ..models import application
 from ..models.base import INT64_MAX
 from ..models.status import ApplicationStatus, AttemptInfo, StateRecord
 from ..states import states
-from ..states.backoff import choose_backoff_millis
+from ..states.states import choose_backoff_millis
 from .transitions import find_latest, sort_records
 
 _State = states.ApplicationState

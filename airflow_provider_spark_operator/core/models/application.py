@@ -10,7 +10,7 @@ from typing import Annotated, Final
 from pydantic import Field, WithJsonSchema
 
 from ..kubernetes.json_object import JsonObject
-from ..states.backoff import RESTART_ATTEMPTS, RESTART_BACKOFF_MILLIS
+from ..states.states import RESTART_ATTEMPTS, RESTART_BACKOFF_MILLIS
 from .base import Boolean, Integer, KubernetesType, Model, PodTemplate, Resource
 from .status import ApplicationStatus
 

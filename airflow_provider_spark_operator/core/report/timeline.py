@@ -16,8 +16,7 @@ from ..kubernetes.json_object import KubernetesObject
 from ..kubernetes.names import ROLE_DRIVER, ROLE_EXECUTOR
 from ..states.states import DRIVER_RUNS, RUNNING, TERMINATED, ApplicationState
 from ..verdict.verdict import Outcome
-from .attempts import Attempt, list_attempts
-from .drivers import add_drivers
+from .attempts import Attempt, add_drivers, list_attempts
 from .events import find_pod_names, select_events
 from .executors import is_dynamic, select_pods
 from .observed_pods import Absence

@@ -1,4 +1,4 @@
-"""The states of a SparkApplication and sets of states.
+"""The states of a SparkApplication, sets of states, and the defaults and backoff of restarts.
 
 The words are those of the `spark.apache.org/v1` CRD. The sets list their members, so that a new state does not change
 the meaning of a set.
@@ -6,6 +6,11 @@ the meaning of a set.
 
 from collections.abc import Mapping
 from enum import StrEnum
+from typing import Final
+
+# Defaults of the Apache operator, for the models and for readers without a model.
+RESTART_ATTEMPTS: Final = 3
+RESTART_BACKOFF_MILLIS: Final = 30_000
 
 
 class ApplicationState(StrEnum):
@@ -92,3 +97,22 @@ FAILURE = INFRASTRUCTURE_FAILURE | {
 }
 STOPPING = FAILURE | {ApplicationState.SUCCEEDED}
 TERMINATED = frozenset({ApplicationState.RESOURCE_RELEASED, ApplicationState.TERMINATED_WITHOUT_RELEASE_RESOURCES})
+
+
+def choose_backoff_millis(
+    *, general: int | None, failure: int | None, scheduling_failure: int | None, failed: bool, failed_to_schedule: bool
+) -> int | None:
+    """Return the backoff that a restartConfig sets, in the fallback order of the Apache operator.
+
+    Args:
+        general: Value of `restartBackoffMillis`. None if it is not set.
+        failure: Value of `restartBackoffMillisForFailure`. None if it is not set.
+        scheduling_failure: Value of `restartBackoffMillisForSchedulingFailure`. None if it is not set.
+        failed: Whether the attempt failed in any way, so that `failure` applies.
+        failed_to_schedule: Whether the attempt ended with a scheduling failure, so that `scheduling_failure` applies.
+    """
+    if failed_to_schedule and scheduling_failure is not None:
+        return scheduling_failure
+    if failed and failure is not None:
+        return failure
+    return general

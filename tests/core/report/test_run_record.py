@@ -14,8 +14,7 @@ from jsonschema import Draft202012Validator
 
 from airflow_provider_spark_operator.core.dialects.dialect import read_progress
 from airflow_provider_spark_operator.core.dialects.progress import ExecutorState
-from airflow_provider_spark_operator.core.report.attempts import Attempt, StateSpan
-from airflow_provider_spark_operator.core.report.drivers import add_drivers
+from airflow_provider_spark_operator.core.report.attempts import Attempt, StateSpan, add_drivers
 from airflow_provider_spark_operator.core.report.pod_spans import PodSpan
 from airflow_provider_spark_operator.core.report.record_values import cut_text, format_time, measure
 from airflow_provider_spark_operator.core.report.resources import Resources
