@@ -2,14 +2,15 @@
 
 The processes of Airflow run two DAGs with real Spark on a local cluster, as in the demo. The pods of one task with 50
 executors are simulated. Then a headless Chromium opens the pages. The pictures show the parts of the pages that the
-documentation describes. Without the fonts `Inter` and `Noto Sans`, the pages look different.
+documentation describes. docs/take_queue_screenshot.py takes the one that needs a node. Without the fonts `Inter` and
+`Noto Sans`, the pages look different.
 """
 
 import asyncio
 import json
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -227,7 +228,7 @@ _PREPARE = {"task": "for (const one of document.querySelectorAll('div')) one.scr
 _REPORTED = """
 fetch("/api/v2/dags/reports/dagRuns?state=success").then((one) => one.json()).then((all) => all.total_entries === 3)
 """
-_RUN_SECONDS, _PAGE_SECONDS, _SETTLE_SECONDS, _PAUSE_SECONDS = 420, 90, 3, 8
+RUN_SECONDS, _PAGE_SECONDS, _SETTLE_SECONDS, _PAUSE_SECONDS = 420, 90, 3, 8
 
 
 async def main() -> None:
@@ -250,14 +251,14 @@ async def main() -> None:
         ):
             await start_cluster(components, folder / "cluster", folder / "kubeconfig")
             address = f"http://127.0.0.1:{environment['AIRFLOW__API__PORT']}"
-            async with asyncio.timeout(_RUN_SECONDS), asyncio.TaskGroup() as group:
+            async with asyncio.timeout(RUN_SECONDS), asyncio.TaskGroup() as group:
                 group.create_task(_evict_driver(folder / "kubeconfig"))
-                await _run(components)
+                await run_dag(components, "sales", _ENDS)
                 await page.open(address)
                 await page.wait_for(_REPORTED)
             for picture, (path, text) in PAGES.items():
                 await page.open("about:blank")
-                await _take(page, f"{address}/{path}", text, PICTURES / f"{picture}.png")
+                await take(page, f"{address}/{path}", text, PICTURES / f"{picture}.png")
 
 
 def _build_environment(folder: Path, simulated: Path) -> dict[str, str]:
@@ -303,19 +304,21 @@ async def _evict_driver(kubeconfig: Path) -> None:
         await client.create(ResourceType("", "v1", f"pods/{driver}/eviction", "Eviction"), document, NAMESPACE)
 
 
-async def _run(components: Components) -> None:
-    command = (sys.executable, "-m", "demo.dag_run", "sales")
+async def run_dag(components: Components, dag: str, ends: Mapping[str, str]) -> None:
+    """Start Airflow, and run a DAG until tasks have ended as expected."""
+    command = (sys.executable, "-m", "demo.dag_run", dag)
     reports = read_task_states(await components.start("dag run", command, pipe_output=True))
     await anext(reports)
     commands = AIRFLOW_COMMANDS | {"api-server": ("api-server",)}
     for name, arguments in commands.items():
         await components.start(name, (sys.executable, "-m", "airflow", *arguments))
     async for states in reports:
-        if all(states.get(task) == state for task, state in _ENDS.items()):
+        if all(states.get(task) == state for task, state in ends.items()):
             return
 
 
-async def _take(page: Page, address: str, text: str, picture: Path) -> None:
+async def take(page: Page, address: str, text: str, picture: Path) -> None:
+    """Take the picture of a page when it shows a text."""
     name, _, scheme = picture.stem.partition("-")
     await page.prefer(scheme or "light")
     await page.resize(_WIDE if name == "runs" else _WIDTH, _WINDOW_HEIGHTS.get(name, _TALL), _SCALE)
