@@ -150,6 +150,10 @@ class Conversation:
         document: Document = reply.body
         return document
 
+    async def merge(self, path: str, patch: object) -> Reply:
+        """Apply a merge patch. Not compared."""
+        return await self.ask("PATCH", path, patch, content_type=MERGE_PATCH)
+
     async def until(self, path: str, holds: Callable[[Reply], bool], seconds: float = DEADLINE) -> Reply:
         """Repeat a request until its answer meets a condition, for the work of controllers. Not compared."""
 

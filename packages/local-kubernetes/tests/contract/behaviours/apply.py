@@ -131,12 +131,7 @@ async def scaling_transfers_ownership_of_replicas(api: Conversation) -> None:
     await api.patch(
         api.path(f"statefulsets/a{ME}", "apps/v1"), build_stateful_set("a"), APPLY_PATCH, show=_get_managers
     )
-    await api.ask(
-        "PATCH",
-        api.path("statefulsets/a/scale?fieldManager=scaler", "apps/v1"),
-        {"spec": {"replicas": 1}},
-        content_type="application/merge-patch+json",
-    )
+    await api.merge(api.path("statefulsets/a/scale?fieldManager=scaler", "apps/v1"), {"spec": {"replicas": 1}})
     await api.get(api.path("statefulsets/a", "apps/v1"), show=_get_managers)
 
 
@@ -198,12 +193,7 @@ async def finalizers_of_managers_are_merged_as_set(api: Conversation) -> None:
     other = build_config_map("a", finalizers=["example.com/b"])
     await api.patch(api.path("configmaps/a?fieldManager=you"), other, APPLY_PATCH)
     await api.patch(api.path(f"configmaps/a{ME}"), build_config_map("a"), APPLY_PATCH)
-    await api.ask(
-        "PATCH",
-        api.path("configmaps/a"),
-        {"metadata": {"finalizers": None}},
-        content_type="application/merge-patch+json",
-    )
+    await api.merge(api.path("configmaps/a"), {"metadata": {"finalizers": None}})
 
 
 @behaviour

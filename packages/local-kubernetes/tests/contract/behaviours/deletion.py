@@ -87,12 +87,7 @@ async def finalizer_delays_deletion_of_custom_resource(api: Conversation) -> Non
 @behaviour
 async def finalizer_delays_deletion_of_finished_pod(api: Conversation) -> None:
     await api.create(api.path("pods"), build_bound_pod("a", **HELD))
-    await api.ask(
-        "PATCH",
-        api.path("pods/a/status"),
-        {"status": {"phase": "Succeeded"}},
-        content_type="application/merge-patch+json",
-    )
+    await api.merge(api.path("pods/a/status"), {"status": {"phase": "Succeeded"}})
     await api.delete(api.path("pods/a"), show=_get_metadata)
     await api.patch(api.path("pods/a"), {"metadata": {"finalizers": None}}, show=_get_metadata)
     await api.get(api.path("pods/a"))
@@ -142,9 +137,7 @@ async def unscheduled_pod_is_deleted_immediately(api: Conversation) -> None:
 @behaviour
 async def finished_pod_is_deleted_immediately(api: Conversation) -> None:
     await api.create(api.path("pods"), build_bound_pod("a"))
-    await api.ask(
-        "PATCH", api.path("pods/a/status"), {"status": {"phase": "Failed"}}, content_type="application/merge-patch+json"
-    )
+    await api.merge(api.path("pods/a/status"), {"status": {"phase": "Failed"}})
     await api.delete(api.path("pods/a"), show=_get_metadata)
     await api.get(api.path("pods/a"))
 
@@ -153,12 +146,7 @@ async def finished_pod_is_deleted_immediately(api: Conversation) -> None:
 async def grace_period_is_ignored_for_other_kinds(api: Conversation) -> None:
     await api.create(api.path("configmaps"), build_config_map("a", **HELD))
     await api.delete(api.path("configmaps/a?gracePeriodSeconds=30"))
-    await api.ask(
-        "PATCH",
-        api.path("configmaps/a"),
-        {"metadata": {"finalizers": None}},
-        content_type="application/merge-patch+json",
-    )
+    await api.merge(api.path("configmaps/a"), {"metadata": {"finalizers": None}})
 
 
 @behaviour
@@ -216,12 +204,7 @@ async def collection_of_custom_resources_is_deleted(api: Conversation) -> None:
     await api.create(api.path("things", EXAMPLE), build_thing("b", metadata=HELD))
     await api.delete(api.path("things", EXAMPLE))
     await api.get(api.path("things", EXAMPLE))
-    await api.ask(
-        "PATCH",
-        api.path("things/b", EXAMPLE),
-        {"metadata": {"finalizers": None}},
-        content_type="application/merge-patch+json",
-    )
+    await api.merge(api.path("things/b", EXAMPLE), {"metadata": {"finalizers": None}})
 
 
 @behaviour
@@ -275,9 +258,7 @@ async def foreground_deletion_waits_for_dependents(api: Conversation) -> None:
     await api.delete(api.path("configmaps/owner"), {"propagationPolicy": "Foreground"}, show=_get_metadata)
     await api.until(api.path("secrets/a"), lambda reply: "deletionTimestamp" in reply.body["metadata"])
     await api.get(api.path("configmaps/owner"), show=_get_metadata)
-    await api.ask(
-        "PATCH", api.path("secrets/a"), {"metadata": {"finalizers": None}}, content_type="application/merge-patch+json"
-    )
+    await api.merge(api.path("secrets/a"), {"metadata": {"finalizers": None}})
     await api.wait_until_deleted(api.path("configmaps/owner"))
     await api.get(api.path("configmaps/owner"))
 
@@ -336,9 +317,7 @@ async def namespace_is_deleted_after_its_objects(api: Conversation) -> None:
     await api.until(f"{path}/secrets/a", lambda reply: "deletionTimestamp" in reply.body["metadata"])
     await api.get(path, show=lambda body: [body["spec"], body["status"]["phase"]])
     await api.post(f"{path}/configmaps", build_config_map("late"))
-    await api.ask(
-        "PATCH", f"{path}/secrets/a", {"metadata": {"finalizers": None}}, content_type="application/merge-patch+json"
-    )
+    await api.merge(f"{path}/secrets/a", {"metadata": {"finalizers": None}})
     await api.wait_until_deleted(path)
     await api.get(f"{path}/secrets/a")
 

@@ -177,7 +177,7 @@ async def strategic_patch_of_pod_is_merged(api: Conversation, patch: Any) -> Non
         "labels": body["metadata"].get("labels"),
     }
     await api.patch(api.path("pods/a"), patch, STRATEGIC_PATCH, show=show)
-    await api.ask("PATCH", api.path("pods/a"), {"metadata": {"finalizers": None}}, content_type=MERGE_PATCH)
+    await api.merge(api.path("pods/a"), {"metadata": {"finalizers": None}})
 
 
 @behaviours_of(

@@ -3,7 +3,7 @@
 from typing import Any
 
 from contract.behaviour import behaviour, behaviours_of, ignore_error_messages
-from contract.conversation import APPLY_PATCH, JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH, TABLE, Conversation
+from contract.conversation import APPLY_PATCH, JSON_PATCH, STRATEGIC_PATCH, TABLE, Conversation
 from contract.documents import (
     EXAMPLE,
     build_bound_pod,
@@ -61,7 +61,7 @@ async def status_is_validated_against_schema(api: Conversation) -> None:
 @behaviour
 async def status_update_of_old_version_is_rejected(api: Conversation) -> None:
     document = await api.create(api.path("things", EXAMPLE), build_thing("a"))
-    await api.ask("PATCH", api.path("things/a", EXAMPLE), {"spec": {"replicas": 2}}, content_type=MERGE_PATCH)
+    await api.merge(api.path("things/a", EXAMPLE), {"spec": {"replicas": 2}})
     document["status"] = {"phase": "x"}
     await api.put(api.path("things/a/status", EXAMPLE), document)
 
@@ -294,7 +294,7 @@ WAITING = {
 )
 async def table_row_shows_status_of_pod(api: Conversation, status: Any) -> None:
     await api.create(api.path("pods"), build_bound_pod("a"))
-    await api.ask("PATCH", api.path("pods/a/status"), {"status": status}, content_type=MERGE_PATCH)
+    await api.merge(api.path("pods/a/status"), {"status": status})
     await api.get(api.path("pods/a"), accept=TABLE, show=lambda body: _get_rows(body)["rows"])
 
 

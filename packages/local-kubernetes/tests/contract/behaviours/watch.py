@@ -35,12 +35,7 @@ async def watch_reports_status_change_of_custom_resource(api: Conversation) -> N
     version = await _read_list_version(api, api.path("things", EXAMPLE))
     async with api.watch(api.path(f"things?watch=1&resourceVersion={version}", EXAMPLE)) as events:
         await api.create(api.path("things", EXAMPLE), build_thing("a"))
-        await api.ask(
-            "PATCH",
-            api.path("things/a/status", EXAMPLE),
-            {"status": {"phase": "x"}},
-            content_type="application/merge-patch+json",
-        )
+        await api.merge(api.path("things/a/status", EXAMPLE), {"status": {"phase": "x"}})
         await api.ask("DELETE", api.path("things/a", EXAMPLE))
         await events.take(3)
 
@@ -98,11 +93,10 @@ async def change_of_label_match_is_reported_as_added_or_deleted(api: Conversatio
     await api.create(api.path("secrets"), build_secret("a"))
     version = await _read_list_version(api, api.path("secrets"))
     path = api.path(f"secrets?watch=1&resourceVersion={version}&labelSelector=app%3Dx")
-    merge = {"content_type": "application/merge-patch+json"}
     async with api.watch(path) as events:
         await api.create(api.path("secrets"), build_secret("other"))
         for labels in ({"app": "x"}, {"more": "1"}, {"app": "y"}):
-            await api.ask("PATCH", api.path("secrets/a"), {"metadata": {"labels": labels}}, **merge)  # type: ignore[arg-type]
+            await api.merge(api.path("secrets/a"), {"metadata": {"labels": labels}})
         await events.take(3)
 
 
@@ -113,12 +107,7 @@ async def change_of_field_match_is_reported_as_added_or_deleted(api: Conversatio
     path = api.path(f"pods?watch=1&resourceVersion={version}&fieldSelector=status.phase%3DRunning")
     async with api.watch(path) as events:
         for phase in ("Running", "Succeeded"):
-            await api.ask(
-                "PATCH",
-                api.path("pods/a/status"),
-                {"status": {"phase": phase}},
-                content_type="application/merge-patch+json",
-            )
+            await api.merge(api.path("pods/a/status"), {"status": {"phase": phase}})
         await events.take(2)
 
 
@@ -213,12 +202,7 @@ async def finalizer_delays_deleted_event(api: Conversation) -> None:
     version = await _read_list_version(api, api.path("secrets"))
     async with api.watch(api.path(f"secrets?watch=1&resourceVersion={version}")) as events:
         await api.ask("DELETE", api.path("secrets/a"))
-        await api.ask(
-            "PATCH",
-            api.path("secrets/a"),
-            {"metadata": {"finalizers": None}},
-            content_type="application/merge-patch+json",
-        )
+        await api.merge(api.path("secrets/a"), {"metadata": {"finalizers": None}})
         await events.take(2)
 
 
@@ -229,9 +213,7 @@ async def patch_without_change_causes_no_event(api: Conversation) -> None:
     version = await _read_list_version(api, path)
     async with api.watch(f"{path}?watch=1&resourceVersion={version}") as events:
         for holder in ("me", "you"):
-            await api.ask(
-                "PATCH", f"{path}/a", {"spec": {"holderIdentity": holder}}, content_type="application/merge-patch+json"
-            )
+            await api.merge(f"{path}/a", {"spec": {"holderIdentity": holder}})
         await events.take(1)
 
 
