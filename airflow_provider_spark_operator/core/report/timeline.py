@@ -220,7 +220,8 @@ def _close(
     closed = []
     for span in spans:
         absence = (absences or {}).get(span.uid)
-        end = next((end for end in ends if span.begin and end >= span.begin), None)
+        begin = span.begin or span.scheduled
+        end = next((end for end in ends if begin and end >= begin), None)
         # If no list of pods contained an executor, it ended earlier than its driver.
         is_listed = bool(span.uid) or not (may_shrink or absences is not None)
         if (
@@ -243,8 +244,8 @@ def _estimate_end(span: PodSpan, absence: Absence, losses: Iterable[datetime]) -
     half = (absence.missed - absence.seen) / 2
     loss = next((loss for loss in losses if absence.seen <= loss <= absence.missed), None)
     end, doubt = (loss, timedelta()) if loss else (absence.seen + half, half)
-    end = max(end, span.begin or end)
-    return replace(span, state=ExecutorState.UNKNOWN, end=end, doubt=doubt if span.begin else timedelta())
+    begin = span.begin or span.scheduled
+    return replace(span, state=ExecutorState.UNKNOWN, end=max(end, begin or end), doubt=doubt if begin else timedelta())
 
 
 def _list_marks(

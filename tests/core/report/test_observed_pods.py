@@ -250,6 +250,17 @@ def test_removed_executor_ends_between_its_last_list_and_the_end_of_the_driver()
     assert (fixed.state, fixed.end, fixed.doubt) == (ExecutorState.ENDED, at(100), timedelta())
 
 
+def test_deleted_executor_that_was_only_seen_before_its_container_started_has_an_inexact_end() -> None:
+    """It counts from its assignment to a node."""
+    pod = build_spark_pod("pi-0-exec-1", started=None)
+    assigned = {"type": "PodScheduled", "status": "True", "lastTransitionTime": at(38).isoformat()}
+    pod["status"]["conditions"].append(assigned)
+    pods = add(add(ObservedPods(), at(40), pod), at(101))
+    document = build_application(*SUCCEEDED, conf=DYNAMIC)
+    (span,) = build_timeline(document, at(300), all_pods=pods.unpack(), absences=pods.absences).executors
+    assert (span.begin, span.end, span.doubt) == (None, at(70), timedelta(seconds=30))
+
+
 def test_amounts_that_can_be_wrong_by_more_than_two_percent_are_the_least_possible() -> None:
     record = build_record(follow())
     assert record["totals"]["requested"]["executor"]["coreHours"] == round(30 / 3600, 6), "until it was seen last"
