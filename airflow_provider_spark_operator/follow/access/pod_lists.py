@@ -6,6 +6,7 @@ the square of their number.
 
 import asyncio
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 from math import inf
@@ -16,6 +17,7 @@ from ...core.dialects.dialect import dialect_of
 from ...core.kubernetes.json_object import JsonObject
 from ...core.kubernetes.names import LABEL_ROLE
 from ...kube.client import KubeClient
+from ...kube.errors import Forbidden, NotFound
 from ...kube.resources import PODS
 from .reference import ApplicationReference
 
@@ -33,7 +35,12 @@ _lists: WeakKeyDictionary[KubeClient, dict[_Key, "PodLists"]] = WeakKeyDictionar
 
 
 async def list_application_pods(
-    client: KubeClient, reference: ApplicationReference, *, role: str | None = None, is_background: bool = False
+    client: KubeClient,
+    reference: ApplicationReference,
+    *,
+    role: str | None = None,
+    pod: str | None = None,
+    is_background: bool = False,
 ) -> list[JsonObject]:
     """List the driver and executor pods of an application, of all its attempts.
 
@@ -41,6 +48,7 @@ async def list_application_pods(
         client: The client of the cluster.
         reference: The application.
         role: The role of the pods. If None, pods of all roles are listed.
+        pod: The name of the only pod that is needed, if it is known. See `PodLists.read`.
         is_background: Whether no user waits for them, so that the lists of many applications can be joined.
 
     Raises:
@@ -50,13 +58,14 @@ async def list_application_pods(
     known, key = _lists.setdefault(client, {}), (reference.namespace, label, role, is_background)
     if key not in known:
         known[key] = PodLists(reference.namespace, label, _PAUSE if is_background else 0.0, role)
-    return await known[key].read(client, reference.name)
+    return await known[key].read(client, reference.name, pod)
 
 
 @dataclass
 class _Question:
     """A name whose pods a caller waits for."""
 
+    pod: str | None = None
     pods: list[JsonObject] | None = None
     error: Exception | None = None
 
@@ -80,24 +89,26 @@ class PodLists:
     def __init__(self, namespace: str, label: str, pause: float = 0.0, role: str | None = None) -> None:
         self._namespace = namespace
         self._label = label
-        self._role = f",{LABEL_ROLE}={role}" if role else ""
+        self._role = role
         self._reading = asyncio.Lock()
         self._questions: dict[str, _Question] = {}
         self._pods_each = 1.0
         self._pause = pause
         self._next = -inf
 
-    async def read(self, client: KubeClient, name: str) -> list[JsonObject]:
+    async def read(self, client: KubeClient, name: str, pod: str | None = None) -> list[JsonObject]:
         """List the pods of an application. The request begins after this call.
 
         Args:
             client: The client of the cluster, the same for all calls.
             name: The name of the application.
+            pod: The name of the only pod that is needed. If no other question waits, this pod is read, which needs less
+                of the API server than a list. The pods are listed if the labels of this pod differ.
 
         Raises:
             KubeError: The pods could not be listed.
         """
-        question = self._questions.setdefault(name, _Question())
+        question = self._questions.setdefault(name, _Question(pod))
         async with self._reading:
             if question.is_open:
                 await asyncio.sleep(max(0.0, self._next - asyncio.get_running_loop().time()))
@@ -114,7 +125,7 @@ class PodLists:
         others = islice((other for other in self._questions if len(other) <= _MAX_LABEL), most - 1)
         asked = first | {other: self._questions.pop(other) for other in [*others]}
         try:
-            pods = await self._request(client, [*asked])
+            pods = await self._request(client, [*asked], first[name].pod)
         except Exception as error:
             for question in asked.values():
                 question.error = error
@@ -124,6 +135,17 @@ class PodLists:
             is_alone = len(asked) == 1
             question.pods = [pod for pod in pods if is_alone or pod["metadata"]["labels"][self._label] == each]
 
-    async def _request(self, client: KubeClient, names: Sequence[str]) -> list[JsonObject]:
+    async def _request(self, client: KubeClient, names: Sequence[str], pod: str | None) -> list[JsonObject]:
+        if pod is not None and len(names) == 1 and (found := await self._get(client, names[0], pod)) is not None:
+            return [found]
         selector = f"{self._label}={names[0]}" if len(names) == 1 else f"{self._label} in ({','.join(names)})"
-        return (await client.list(PODS, self._namespace, label_selector=selector + self._role)).items
+        selector += f",{LABEL_ROLE}={self._role}" if self._role else ""
+        return (await client.list(PODS, self._namespace, label_selector=selector)).items
+
+    async def _get(self, client: KubeClient, name: str, pod: str) -> JsonObject | None:
+        with suppress(NotFound, Forbidden):
+            found = await client.get(PODS, pod, self._namespace)
+            labels = found["metadata"].get("labels") or {}
+            if (labels.get(self._label), labels.get(LABEL_ROLE)) == (name, self._role):
+                return found
+        return None

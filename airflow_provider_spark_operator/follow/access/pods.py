@@ -56,13 +56,21 @@ class ExecutorCount:
         return f"{self.ready} of {total} executors ready" if total else "no executors"
 
 
-async def read_driver_pod(client: KubeClient, reference: ApplicationReference) -> JsonObject | None:
+async def read_driver_pod(
+    client: KubeClient, reference: ApplicationReference, name: str | None = None
+) -> JsonObject | None:
     """Read the driver pod of the latest attempt. Return None if it does not exist.
 
+    Args:
+        client: The client of the cluster.
+        reference: The application.
+        name: The name of the pod. If None, it is not known.
+
     Raises:
-        KubeError: The pods could not be listed.
+        KubeError: The pods could not be read.
     """
-    return _choose_latest(await list_driver_pods(client, reference))
+    pods = await list_application_pods(client, reference, role=ROLE_DRIVER, pod=name)
+    return _choose_latest(pod for pod in pods if _is_own_driver(pod, reference))
 
 
 async def list_driver_pods(

@@ -96,7 +96,7 @@ async def gather_evidence(
         driver: The driver pod, if the caller has read it after its end.
     """
     try:
-        pod = driver or await read_driver_pod(client, reference)
+        pod = driver or await read_driver_pod(client, reference, progress.driver_name if progress else None)
         existed = progress is None or had_driver(progress)
         problem = "the driver pod does not exist" if pod is None and existed else None
     except KubeError as error:

@@ -203,7 +203,7 @@ class DriverLog:
     async def _read_rest(self, seen: Progress) -> None:
         """Read the log if the driver pod still exists."""
         try:
-            pod = await read_driver_pod(self._client, self._reference)
+            pod = await read_driver_pod(self._client, self._reference, seen.driver_name)
         except KubeError as error:
             self._show_remark(logging.WARNING, f"could not read the driver's log: {error}")
             return

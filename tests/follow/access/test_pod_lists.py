@@ -9,6 +9,7 @@ from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObje
 from airflow_provider_spark_operator.follow.access.pod_lists import PodLists, list_application_pods
 from airflow_provider_spark_operator.follow.access.reference import ApplicationReference
 from airflow_provider_spark_operator.kube.collection import ObjectList
+from airflow_provider_spark_operator.kube.errors import NotFound
 from airflow_provider_spark_operator.kube.resources import SPARK_APPLICATIONS, ResourceType
 
 LABEL = "spark-app-name"
@@ -28,6 +29,14 @@ class Server:
         self.is_open = asyncio.Event()
         self.error: Exception | None = None
 
+    async def get(self, resource: ResourceType, name: str, namespace: str) -> JsonObject:
+        """Read a pod."""
+        self.selectors.append(name)
+        for pod in self._pods:
+            if pod["metadata"]["name"] == name:
+                return pod
+        raise NotFound(404, "NotFound", name)
+
     async def list(self, resource: ResourceType, namespace: str, *, label_selector: str) -> ObjectList:
         """List all pods that the selector names."""
         self.selectors.append(label_selector)
@@ -44,9 +53,9 @@ class Lists:
     def __init__(self, server: Server, pause: float) -> None:
         self._lists, self._server = PodLists("default", LABEL, pause), server
 
-    async def read(self, name: str) -> list[JsonObject]:
+    async def read(self, name: str, pod: str | None = None) -> list[JsonObject]:
         """List the pods of an application."""
-        return await self._lists.read(self._server, name)  # type: ignore[arg-type]
+        return await self._lists.read(self._server, name, pod)  # type: ignore[arg-type]
 
 
 def build(server: Server, pause: float = 0.0) -> Lists:
@@ -132,6 +141,25 @@ async def test_applications_asked_for_during_the_pause_share_the_next_list() -> 
     await lists.read("a")
     await asyncio.gather(*await ask(lists, "b", "c"))
     assert server.selectors == [f"{LABEL}=a", f"{LABEL} in (b,c)"]
+
+
+async def test_pod_is_read_by_its_name_if_no_other_question_waits() -> None:
+    server = Server([*build_pods("a", 2), *build_pods("b", 1), *build_pods("c", 1)])
+    server.is_open.set()
+    lists = build(server)
+    first = asyncio.create_task(lists.read("a", "a-1"))
+    await asyncio.sleep(0)
+    others = [asyncio.create_task(lists.read(name, f"{name}-0")) for name in ("b", "c")]
+    assert [len(pods) for pods in await asyncio.gather(first, *others)] == [1, 1, 1]
+    assert server.selectors == ["a-1", f"{LABEL} in (b,c)"]
+
+
+@pytest.mark.parametrize("pod", ["missing", "b-0"], ids=["it does not exist", "it belongs to another application"])
+async def test_pods_are_listed_if_the_named_one_is_not_found(pod: str) -> None:
+    server = Server([*build_pods("a", 1), *build_pods("b", 1)])
+    server.is_open.set()
+    assert await build(server).read("a", pod) == build_pods("a", 1)
+    assert server.selectors == [pod, f"{LABEL}=a"]
 
 
 async def test_client_that_is_no_longer_used_is_freed() -> None:

@@ -20,6 +20,7 @@ PODS = answer_page(build_driver(status=DRIVER_EXITED_3))
 @pytest.fixture
 async def api() -> AsyncIterator[ScriptedApi]:
     async with serve_api() as api:
+        api.script(refuse(404, "not found", "NotFound"), verb="get")  # the driver pod is listed then
         yield api
 
 
