@@ -7,18 +7,11 @@ from dataclasses import dataclass
 from ..kubernetes.json_object import JsonObject
 from ..kubernetes.names import LABEL_ROLE, ROLE_EXECUTOR
 from ..spark.properties import format_properties
+from . import credentials
 from .configuration import configuration
 from .configuration.configuration import Configuration, DriverBuildError
 from .configuration.inputs import SubmissionInputs
 from .configuration.resource_names import Naming
-from .credentials import (
-    add_credentials,
-    mount_hadoop_configuration,
-    mount_kerberos_configuration,
-    mount_kerberos_tokens,
-    mount_secrets,
-    set_secret_variables,
-)
 from .pod.basics import CONFIGURATION_DIRECTORY, add_command, build_driver_labels, build_selector_label, fill_pod
 from .pod.pod import (
     BuildContext,
@@ -250,16 +243,16 @@ def add_network_policy(submission: BuildContext, _: SparkPod) -> Changes:
 
 STEPS: tuple[tuple[str, Step], ...] = (
     ("BasicDriverFeatureStep", fill_pod),
-    ("DriverKubernetesCredentialsFeatureStep", add_credentials),
+    ("DriverKubernetesCredentialsFeatureStep", credentials.add_credentials),
     ("DriverServiceFeatureStep", add_service),
     ("NetworkPolicyFeatureStep", add_network_policy),
-    ("MountSecretsFeatureStep", mount_secrets),
-    ("EnvSecretsFeatureStep", set_secret_variables),
+    ("MountSecretsFeatureStep", credentials.mount_secrets),
+    ("EnvSecretsFeatureStep", credentials.set_secret_variables),
     ("MountVolumesFeatureStep", mount_volumes),
     ("DriverCommandFeatureStep", add_command),
-    ("HadoopConfDriverFeatureStep", mount_hadoop_configuration),
-    ("KerberosConfDriverFeatureStep", mount_kerberos_configuration),
-    ("KerberosConfDriverFeatureStep", mount_kerberos_tokens),
+    ("HadoopConfDriverFeatureStep", credentials.mount_hadoop_configuration),
+    ("KerberosConfDriverFeatureStep", credentials.mount_kerberos_configuration),
+    ("KerberosConfDriverFeatureStep", credentials.mount_kerberos_tokens),
     ("PodTemplateConfigMapStep", mount_executor_template),
     ("LocalDirsFeatureStep", add_local_directories),
     ("VolcanoFeatureStep", add_pod_group),

@@ -20,16 +20,7 @@ from ...kube.errors import TRANSIENT, AlreadyExists, Conflict, KubeError, NotFou
 from ...kube.resources import ResourceType
 from ..access.reference import ApplicationReference
 from ..access.requests import amend, annotate
-from .adoption import (
-    AdoptionState,
-    confirm_adoption_state,
-    delete_obsolete,
-    free_name,
-    list_applications,
-    make_room,
-    read_adoption_state,
-    split_by_clear,
-)
+from . import adoption
 from .prepare import find_dropped_fields, prepare_document, set_served_version
 from .stamp import TaskStamp, annotations_of
 
@@ -141,7 +132,7 @@ async def check_submission(client: KubeClient, document: Mapping[str, Any], name
     try:
         stored = await client.create(resource, body, body["metadata"]["namespace"], dry_run=True)
     except AlreadyExists:
-        await free_name(client, resource, body["metadata"], None, IfExists.FAIL, 0.0)
+        await adoption.free_name(client, resource, body["metadata"], None, IfExists.FAIL, 0.0)
         raise
     warn_about(ApplicationReference.of(stored, resource), body, stored)
     return body
@@ -171,7 +162,7 @@ async def _submit_repeatedly(
             return replace(made, replaces=replaces)
         except AlreadyExists as error:
             where = (client, resource, body["metadata"])
-            replaces |= await free_name(*where, stamp, if_exists, deletion_seconds, stop_seconds)
+            replaces |= await adoption.free_name(*where, stamp, if_exists, deletion_seconds, stop_seconds)
             problem = error
         except (Conflict, *TRANSIENT) as error:
             # If the application to adopt changed, or this try deleted its own one, the next round adopts. If the
@@ -199,13 +190,13 @@ async def _submit_once(
         DeletionStuck: An old application still exists after `deletion_seconds`.
         KubeError: The API rejected the request or could not be reached.
     """
-    own = await list_applications(client, resource, body["metadata"]["namespace"], stamp)
-    own, obsolete = split_by_clear(resource, own, stamp)
-    await delete_obsolete(client, resource, obsolete, deletion_seconds, stop_seconds)
+    own = await adoption.list_applications(client, resource, body["metadata"]["namespace"], stamp)
+    own, obsolete = adoption.split_by_clear(resource, own, stamp)
+    await adoption.delete_obsolete(client, resource, obsolete, deletion_seconds, stop_seconds)
     adopted = await _adopt(client, resource, own, stamp)
     if adopted is not None:
         return adopted
-    await make_room(client, resource, own + obsolete, body["metadata"]["name"], deletion_seconds)
+    await adoption.make_room(client, resource, own + obsolete, body["metadata"]["name"], deletion_seconds)
     async with guard():
         made = await _create(client, resource, body)
     await _give_way(client, made, stamp)
@@ -250,10 +241,10 @@ async def _adopt(
     client: KubeClient, resource: ResourceType, own: list[JsonObject], stamp: TaskStamp
 ) -> Submission | None:
     """Adopt the newest live application, else the newest that succeeded, else a failed one of this try."""
-    states = [(await confirm_adoption_state(client, resource, item), item) for item in own]
-    live = [item for state, item in states if state is AdoptionState.LIVE]
-    succeeded = [item for state, item in states if state is AdoptionState.SUCCEEDED]
-    failed = [item for state, item in states if state is AdoptionState.FAILED and stamp.is_try_of(item)]
+    states = [(await adoption.confirm_adoption_state(client, resource, item), item) for item in own]
+    live = [item for state, item in states if state is adoption.AdoptionState.LIVE]
+    succeeded = [item for state, item in states if state is adoption.AdoptionState.SUCCEEDED]
+    failed = [item for state, item in states if state is adoption.AdoptionState.FAILED and stamp.is_try_of(item)]
     candidates = live or succeeded or failed
     for chosen in candidates:
         taken = await _take_over(client, resource, chosen, stamp)
@@ -282,7 +273,7 @@ async def _take_over(
         return None
     # The previous try may have requested the deletion since the list. A finalizer then keeps the application, and the
     # patch succeeds.
-    return None if read_adoption_state(taken) is AdoptionState.TERMINATING else taken
+    return None if adoption.read_adoption_state(taken) is adoption.AdoptionState.TERMINATING else taken
 
 
 async def _create(client: KubeClient, resource: ResourceType, body: JsonObject) -> Submission:
@@ -327,13 +318,13 @@ async def _give_way(client: KubeClient, made: Submission, stamp: TaskStamp) -> N
         Conflict: The created application was deleted, and the other application can be adopted.
     """
     reference, since = made.reference, made.resource["metadata"]["creationTimestamp"]
-    own = await list_applications(client, reference.resource, reference.namespace, stamp)
+    own = await adoption.list_applications(client, reference.resource, reference.namespace, stamp)
     others = [item for item in own if item["metadata"]["uid"] != reference.uid]
     earlier = [
         item["metadata"]["name"]
         for item in others
         if item["metadata"]["creationTimestamp"] <= since
-        and await confirm_adoption_state(client, reference.resource, item) is AdoptionState.LIVE
+        and await adoption.confirm_adoption_state(client, reference.resource, item) is adoption.AdoptionState.LIVE
     ]
     if not earlier:
         return
@@ -349,7 +340,7 @@ async def _create_unowned(client: KubeClient, resource: ResourceType, body: Json
     try:
         return await _create(client, resource, body)
     except AlreadyExists:
-        await free_name(client, resource, body["metadata"], None, IfExists.FAIL, 0.0)
+        await adoption.free_name(client, resource, body["metadata"], None, IfExists.FAIL, 0.0)
         raise
 
 
