@@ -37,8 +37,9 @@ logger = logging.getLogger(__name__)
 _MAX_READS = 5
 # A reconcile needs one decision each before and after a live read and a creation; more would be a loop.
 _MAX_DECISIONS = 6
-# A large resource is read from the API, and needs several megabytes during its reconcile.
-_MAX_LARGE = 4
+# A large resource is read from the API, and needs several megabytes during its reconcile. Further ones wait, with their
+# workers: a lower number would delay all other resources.
+_MAX_LARGE = 16
 # A reconcile that changed nothing and requests an immediate requeue would keep a worker busy.
 _MIN_PAUSE = timedelta(seconds=1)
 
