@@ -11,12 +11,18 @@ from airflow_provider_spark_operator.cli.program.catalogue import VERBS
 from airflow_provider_spark_operator.core.dialects.dialect import KUBEFLOW
 from airflow_provider_spark_operator.crds import build_custom_resource_definitions
 from airflow_provider_spark_operator.testing.dialect_states import build_kubeflow_definition
+from tests.cli.verbs import Verbs
 from tests.cluster import Cluster
 
 # pytest parses each module of the package when it is imported. If two threads parse at the same time, Python 3.11
 # raises SystemError. The thread of a cluster may import modules while `main` imports the module of a verb.
 for verb in VERBS:
     importlib.import_module(verb.module)
+
+
+@pytest.fixture
+def run_verb(capsys: pytest.CaptureFixture[str]) -> Verbs:
+    return Verbs(capsys)
 
 
 @pytest.fixture

@@ -7,6 +7,7 @@ import pytest
 from airflow_provider_spark_operator.cli import main
 from airflow_provider_spark_operator.cli.base.errors import ExitCode
 from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
+from tests.cli.verbs import Verbs
 from tests.cluster import Cluster, fail, run_on, succeed
 
 
@@ -31,7 +32,7 @@ def list_names(cluster: Cluster) -> list[str]:
 
 
 def test_only_applications_that_ended_long_ago_are_deleted(
-    scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]
+    scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str], run_verb: Verbs
 ) -> None:
     create_ended(scripted_cluster, "old", days=8)
     create_ended(scripted_cluster, "new", days=6)
@@ -42,15 +43,15 @@ def test_only_applications_that_ended_long_ago_are_deleted(
     line = "sparkapplication.spark.apache.org/old would be deleted (Succeeded, ended 8d ago)\n"
     assert capsys.readouterr().out == line
     assert list_names(scripted_cluster) == ["new", "old", "running"]
-    assert main(["cleanup", "--older-than", "7d"]) == ExitCode.SUCCESS
-    assert capsys.readouterr().out == line.replace("would be deleted", "deleted")
+    assert run_verb("cleanup --older-than 7d").out == line.replace("would be deleted", "deleted")
     assert list_names(scripted_cluster) == ["new", "running"]
-    assert main(["cleanup", "--older-than", "0s", "-A"]) == ExitCode.SUCCESS
-    assert "new deleted in namespace jobs (Succeeded" in capsys.readouterr().out
+    assert "new deleted in namespace jobs (Succeeded" in run_verb("cleanup --older-than 0s -A").out
     assert list_names(scripted_cluster) == ["running"]
 
 
-def test_states_and_labels_select(scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
+def test_states_and_labels_select(
+    scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str], run_verb: Verbs
+) -> None:
     create_ended(scripted_cluster, "good", days=8, labels={"team": "a"})
     create_ended(scripted_cluster, "bad", days=8, failed=True, labels={"team": "a"})
     create_ended(scripted_cluster, "other", days=8, failed=True)
@@ -58,8 +59,7 @@ def test_states_and_labels_select(scripted_cluster: Cluster, capsys: pytest.Capt
     assert main(words) == ExitCode.SUCCESS
     assert list_names(scripted_cluster) == ["good", "other"]
     capsys.readouterr()
-    assert main(words) == ExitCode.SUCCESS
-    captured = capsys.readouterr()
+    captured = run_verb(words)
     assert captured.out == ""
     assert "no application in namespace jobs meets the conditions" in captured.err
 
@@ -82,6 +82,5 @@ def test_kubeflow_application_is_deleted(kubeflow_cluster: Cluster) -> None:
         (["--older-than", "7d", "--state", "RunningHealthy"], "must be one of succeeded, failed; states of "),
     ],
 )
-def test_invalid_usage_is_exit_code_2(words: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["cleanup", *words]) == ExitCode.INVALID
-    assert message in capsys.readouterr().err
+def test_invalid_usage_is_exit_code_2(words: list[str], message: str, run_verb: Verbs) -> None:
+    assert message in run_verb(["cleanup", *words], ExitCode.INVALID).err

@@ -11,6 +11,7 @@ from airflow_provider_spark_operator.cli import main
 from airflow_provider_spark_operator.cli.base.errors import ExitCode
 from airflow_provider_spark_operator.core.dialects.dialect import KUBEFLOW
 from airflow_provider_spark_operator.testing.applications import Application, run_out_of_memory
+from tests.cli.verbs import Verbs
 from tests.cluster import Cluster, run_on, stay_submitted, succeed
 
 MANIFEST = """
@@ -38,9 +39,8 @@ def cluster(request: pytest.FixtureRequest) -> Cluster:
     return found
 
 
-def read_json(capsys: pytest.CaptureFixture[str], *words: str) -> Any:
-    assert main([*words, "-o", "json"]) == ExitCode.SUCCESS
-    return json.loads(capsys.readouterr().out)
+def read_json(run_verb: Verbs, *words: str) -> Any:
+    return json.loads(run_verb([*words, "-o", "json"]).out)
 
 
 def create_pair(cluster: Cluster) -> None:
@@ -65,7 +65,7 @@ def test_runs_are_shown_side_by_side(cluster: Cluster, capsys: pytest.CaptureFix
 
 
 def test_fields_that_differ_have_the_paths_of_set(
-    scripted_cluster: Cluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    scripted_cluster: Cluster, tmp_path: Path, capsys: pytest.CaptureFixture[str], run_verb: Verbs
 ) -> None:
     scripted_cluster.script = stay_submitted
     manifest = tmp_path / "pi.yaml"
@@ -74,7 +74,7 @@ def test_fields_that_differ_have_the_paths_of_set(
     for name, options in (("slow", []), ("fast", changed)):
         assert main(["submit", str(manifest), "--name", name, *options]) == ExitCode.SUCCESS
     capsys.readouterr()
-    found = read_json(capsys, "compare", "slow", "fast")["differences"]
+    found = read_json(run_verb, "compare", "slow", "fast")["differences"]
     differences = {one["path"]: (one["first"], one["second"]) for one in found}
     assert differences['spec.sparkConf["spark.executor.memory"]'] == (None, "4g")
     assert differences["spec.driverArgs"] == (None, ["100"])
@@ -99,14 +99,14 @@ def test_terminal_cuts_long_values_around_their_first_difference(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
+    run_verb: Verbs,
 ) -> None:
     submit_pair_with_long_values(scripted_cluster, tmp_path)
     capsys.readouterr()
     monkeypatch.setattr("sys.stdout.isatty", lambda: True)
     monkeypatch.setenv("NO_COLOR", "1")
     monkeypatch.setenv("COLUMNS", str(columns))
-    assert main(["compare", "slow", "fast"]) == ExitCode.SUCCESS
-    lines = capsys.readouterr().out.splitlines()
+    lines = run_verb("compare slow fast").out.splitlines()
     assert max(map(len, lines)) <= columns
     rows = [" ".join(line.split()) for line in lines]
     assert any(row.startswith("Image …") and "left" in row and "right" in row for row in rows)
@@ -123,7 +123,7 @@ def test_pipe_gets_whole_values(scripted_cluster: Cluster, tmp_path: Path, capsy
 
 
 def test_names_of_config_maps_are_no_differences_but_their_files_are(
-    scripted_cluster: Cluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    scripted_cluster: Cluster, tmp_path: Path, capsys: pytest.CaptureFixture[str], run_verb: Verbs
 ) -> None:
     scripted_cluster.script = stay_submitted
     script = tmp_path / "job.py"
@@ -131,7 +131,7 @@ def test_names_of_config_maps_are_no_differences_but_their_files_are(
         script.write_text(text)
         assert main(["submit", str(script), "--name", name, "--image", "spark:4.3.0"]) == ExitCode.SUCCESS
     capsys.readouterr()
-    found = read_json(capsys, "compare", "slow", "fast")["differences"]
+    found = read_json(run_verb, "compare", "slow", "fast")["differences"]
     assert found == [{"path": 'spec.configMapSpecs[0].data["job.py"]', "first": "print(1)", "second": "print(2)"}]
 
 
@@ -150,13 +150,12 @@ def test_scripts_are_compared_by_lines(
 
 
 def test_rows_that_differ_and_outcomes_have_styles(
-    scripted_cluster: Cluster, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    scripted_cluster: Cluster, monkeypatch: pytest.MonkeyPatch, run_verb: Verbs
 ) -> None:
     scripted_cluster.script = stay_submitted
     create_pair(scripted_cluster)
     monkeypatch.setenv("FORCE_COLOR", "1")
-    assert main(["compare", "slow", "fast"]) == ExitCode.SUCCESS
-    lines = capsys.readouterr().out.splitlines()
+    lines = run_verb("compare slow fast").out.splitlines()
     outcome = next(line for line in lines if "Outcome" in line)
     assert "\033[1mOutcome\033[0m" in outcome
     assert "\033[32mSucceeded\033[0m" in outcome
@@ -165,15 +164,15 @@ def test_rows_that_differ_and_outcomes_have_styles(
 
 
 def test_default_times_to_live_are_no_difference(
-    scripted_cluster: Cluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    scripted_cluster: Cluster, tmp_path: Path, capsys: pytest.CaptureFixture[str], run_verb: Verbs
 ) -> None:
     scripted_cluster.script = stay_submitted
     (tmp_path / "pi.yaml").write_text(MANIFEST)
     for name, options in (("slow", []), ("fast", ["--ttl", "1d"]), ("other", ["--ttl", "2d"])):
         assert main(["submit", str(tmp_path / "pi.yaml"), "--name", name, *options]) == ExitCode.SUCCESS
     capsys.readouterr()
-    assert read_json(capsys, "compare", "slow", "fast")["differences"] == []
-    assert [one["path"] for one in read_json(capsys, "compare", "fast", "other")["differences"]] == [
+    assert read_json(run_verb, "compare", "slow", "fast")["differences"] == []
+    assert [one["path"] for one in read_json(run_verb, "compare", "fast", "other")["differences"]] == [
         "spec.applicationTolerations.ttlAfterStopMillis"
     ]
 
@@ -190,7 +189,7 @@ spec:
 
 @pytest.mark.parametrize("output", ["text", "json"])
 def test_secrets_that_differ_are_differences_without_their_values(
-    scripted_cluster: Cluster, tmp_path: Path, capsys: pytest.CaptureFixture[str], output: str
+    scripted_cluster: Cluster, tmp_path: Path, capsys: pytest.CaptureFixture[str], run_verb: Verbs, output: str
 ) -> None:
     scripted_cluster.script = stay_submitted
     for name, secret in (("slow", "ONE"), ("fast", "TWO")):
@@ -200,26 +199,23 @@ def test_secrets_that_differ_are_differences_without_their_values(
         (tmp_path / "pi.yaml").write_text(yaml.safe_dump(document))
         assert main(["submit", str(tmp_path / "pi.yaml"), "--name", name]) == ExitCode.SUCCESS
     capsys.readouterr()
-    assert main(["compare", "slow", "fast", "-o", output]) == ExitCode.SUCCESS
-    text = capsys.readouterr().out
+    text = run_verb(["compare", "slow", "fast", "-o", output]).out
     assert "s3cr3t" not in text
     assert text.count("(redacted)") == 6
     for path in ("spec.driverArgs", "secret.key", "spec.driverSpec.podTemplateSpec.spec.containers"):
         assert path in text
-    assert main(["describe", "slow"]) == ExitCode.SUCCESS
-    assert "local:///opt/pi.py --password (redacted)\n" in capsys.readouterr().out
+    assert "local:///opt/pi.py --password (redacted)\n" in run_verb("describe slow").out
 
 
-def test_missing_application_is_an_error(scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
+def test_missing_application_is_an_error(scripted_cluster: Cluster, run_verb: Verbs) -> None:
     scripted_cluster.create("slow")
-    assert main(["compare", "slow", "fast"]) == ExitCode.API_FAILED
-    assert "fast" in capsys.readouterr().err
+    assert "fast" in run_verb("compare slow fast", ExitCode.API_FAILED).err
 
 
-def test_json_of_describe_has_the_verdict(cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
+def test_json_of_describe_has_the_verdict(cluster: Cluster, run_verb: Verbs) -> None:
     cluster.create("pi")
     cluster.play(fail_with_cause, "pi")
-    found = read_json(capsys, "describe", "pi")
+    found = read_json(run_verb, "describe", "pi")
     verdict = found["verdict"]
     assert (verdict["outcome"], verdict["failureKind"], verdict["retryWorthy"]) == ("Failed", "application", True)
     assert verdict["cause"] == "java.lang.IllegalStateException: no such table"
@@ -231,20 +227,18 @@ def test_json_of_describe_has_the_verdict(cluster: Cluster, capsys: pytest.Captu
     assert found["task"] is None
 
 
-def test_json_of_describe_says_that_a_retry_cannot_help(cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
+def test_json_of_describe_says_that_a_retry_cannot_help(cluster: Cluster, run_verb: Verbs) -> None:
     cluster.create("pi")
     cluster.play(run_out_of_memory, "pi")
-    verdict = read_json(capsys, "describe", "pi")["verdict"]
+    verdict = read_json(run_verb, "describe", "pi")["verdict"]
     assert (verdict["reason"], verdict["retryWorthy"]) == ("OOMKilled", False)
 
 
-def test_json_of_describe_has_no_verdict_on_a_retry_before_the_end(
-    cluster: Cluster, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_json_of_describe_has_no_verdict_on_a_retry_before_the_end(cluster: Cluster, run_verb: Verbs) -> None:
     cluster.script = run_on
     cluster.create("pi")
     cluster.wait_for_state("RUNNING" if cluster.dialect is KUBEFLOW else "RunningHealthy")
-    found = read_json(capsys, "describe", "pi")
+    found = read_json(run_verb, "describe", "pi")
     assert (found["verdict"]["outcome"], found["verdict"]["retryWorthy"], found["ended"]) == ("Waiting", None, None)
     assert found["executors"]["running"] == 2
 
@@ -268,11 +262,9 @@ async def run_without_executors(application: Application) -> None:
     application.start(executors=0)
 
 
-def test_running_application_without_executors_says_why(cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
+def test_running_application_without_executors_says_why(cluster: Cluster, run_verb: Verbs) -> None:
     cluster.create("pi")
     cluster.play(run_without_executors, "pi")
     why = "(the driver runs, but no executor runs or is starting)"
-    assert main(["status", "pi"]) == ExitCode.SUCCESS
-    assert why in capsys.readouterr().out
-    assert main(["describe", "pi"]) == ExitCode.SUCCESS
-    assert why in capsys.readouterr().out
+    assert why in run_verb("status pi").out
+    assert why in run_verb("describe pi").out

@@ -10,6 +10,7 @@ from airflow_provider_spark_operator.cli.applications import connect
 from airflow_provider_spark_operator.cli.base.errors import ExitCode
 from airflow_provider_spark_operator.core.compose.connect import SERVER_CLASS, compose_server
 from local_kubernetes.api.kinds.kinds import SECRETS
+from tests.cli.verbs import Verbs
 from tests.cluster import NAMESPACE, Cluster, run_on
 
 SCRIPT = """
@@ -92,15 +93,15 @@ def test_server_that_does_not_listen_yet_is_reported_once(script: str, capfd: py
 
 
 def test_lost_server_is_exit_code_5(
-    scripted_cluster: Cluster, script: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    scripted_cluster: Cluster, script: str, monkeypatch: pytest.MonkeyPatch, run_verb: Verbs
 ) -> None:
     async def lose(*_: object) -> int:
         scripted_cluster.do(lambda: scripted_cluster.resources.delete_pod(NAMESPACE, "shared-0-driver"))
         return 1
 
     monkeypatch.setattr(connect, "_run", lose)
-    assert main(["connect", "shared", "--exec", script]) == ExitCode.INFRASTRUCTURE_FAILED
-    assert "was lost: its driver pod shared-0-driver was deleted" in capsys.readouterr().err
+    error = run_verb(["connect", "shared", "--exec", script], ExitCode.INFRASTRUCTURE_FAILED).err
+    assert "was lost: its driver pod shared-0-driver was deleted" in error
 
 
 def test_shell_has_the_session_of_pyspark(script: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -126,16 +127,14 @@ def test_shell_has_the_session_of_pyspark(script: str, monkeypatch: pytest.Monke
     ],
 )
 def test_invalid_use_is_exit_code_2(
-    scripted_cluster: Cluster, script: str, words: list[str], message: str, capsys: pytest.CaptureFixture[str]
+    scripted_cluster: Cluster, script: str, words: list[str], message: str, run_verb: Verbs
 ) -> None:
     scripted_cluster.create("pi")
-    assert main(["connect", *(script if word == "SCRIPT" else word for word in words)]) == ExitCode.INVALID
-    assert message in capsys.readouterr().err
+    error = run_verb(["connect", *(script if word == "SCRIPT" else word for word in words)], ExitCode.INVALID).err
+    assert message in error
 
 
-def test_missing_packages_are_named(
-    script: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_missing_packages_are_named(script: str, monkeypatch: pytest.MonkeyPatch, run_verb: Verbs) -> None:
     monkeypatch.setattr(connect, "find_missing_packages", lambda: ["grpc"])
-    assert main(["connect", "shared", "--exec", script]) == ExitCode.INVALID
-    assert "grpc not installed. Install airflow-provider-spark-operator[connect]" in capsys.readouterr().err
+    error = run_verb(["connect", "shared", "--exec", script], ExitCode.INVALID).err
+    assert "grpc not installed. Install airflow-provider-spark-operator[connect]" in error

@@ -10,6 +10,7 @@ from airflow_provider_spark_operator.cli import main
 from airflow_provider_spark_operator.cli.base.errors import ExitCode
 from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
 from airflow_provider_spark_operator.kube.resources import CUSTOM_RESOURCE_DEFINITIONS, ResourceType
+from tests.cli.verbs import Verbs
 from tests.cluster import NAMESPACE, Cluster
 
 KIND = ResourceType("sparkoperator.k8s.io", "v1alpha1", "sparkconnects", "SparkConnect")
@@ -48,10 +49,9 @@ def served(kubeflow_cluster: Cluster) -> Cluster:
     return kubeflow_cluster
 
 
-def test_list_shows_servers_below_the_applications(served: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
+def test_list_shows_servers_below_the_applications(served: Cluster, run_verb: Verbs) -> None:
     served.create("pi")
-    assert main(["list"]) == ExitCode.SUCCESS
-    out, err = capsys.readouterr()
+    out, err = run_verb("list")
     before, _, after = out.partition("Spark Connect servers of Kubeflow's operator:\n")
     assert "pi" in before
     assert [line.split()[:3] for line in after.splitlines()] == [
@@ -62,13 +62,10 @@ def test_list_shows_servers_below_the_applications(served: Cluster, capsys: pyte
 
 
 @pytest.mark.usefixtures("served")
-def test_list_selects_servers_by_labels_and_namespace(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["list", "-A", "-l", "team=a"]) == ExitCode.SUCCESS
-    assert capsys.readouterr().out.splitlines()[-1].split()[:2] == [NAMESPACE, "analytics"]
-    assert main(["list", "-l", "team=b"]) == ExitCode.SUCCESS
-    assert "analytics" not in capsys.readouterr().out
-    assert main(["list", "--state", "running"]) == ExitCode.SUCCESS
-    assert "analytics" not in capsys.readouterr().out
+def test_list_selects_servers_by_labels_and_namespace(run_verb: Verbs) -> None:
+    assert run_verb("list -A -l team=a").out.splitlines()[-1].split()[:2] == [NAMESPACE, "analytics"]
+    assert "analytics" not in run_verb("list -l team=b").out
+    assert "analytics" not in run_verb("list --state running").out
 
 
 @pytest.mark.usefixtures("served")
@@ -86,6 +83,5 @@ def test_describe_shows_a_server(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.usefixtures("served")
-def test_missing_name_is_still_an_error(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["describe", "new"]) == ExitCode.API_FAILED
-    assert "new not found" in capsys.readouterr().err
+def test_missing_name_is_still_an_error(run_verb: Verbs) -> None:
+    assert "new not found" in run_verb("describe new", ExitCode.API_FAILED).err

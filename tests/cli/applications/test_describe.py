@@ -20,6 +20,7 @@ from airflow_provider_spark_operator.testing.applications import Application, Sc
 from local_kubernetes.api.kinds.kinds import PODS
 from tests.cli.cluster_objects import record_event
 from tests.cli.process import read_line, start_command
+from tests.cli.verbs import Verbs
 from tests.cluster import NAMESPACE, Cluster, fail, run_on, stay_submitted, succeed
 from tests.core.report.record_schema import VALIDATOR
 
@@ -84,12 +85,11 @@ def read_sections(text: str) -> dict[str, list[str]]:
 
 
 def test_describe_shows_the_verdict_the_cause_and_the_log_of_a_failure(
-    scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]
+    scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str], run_verb: Verbs
 ) -> None:
     create(scripted_cluster, fail_with_cause)
     kill_executor(scripted_cluster)
-    assert main(["describe", "pi"]) == ExitCode.SUCCESS
-    captured = capsys.readouterr()
+    captured = run_verb("describe pi")
     pairs, sections = read_pairs(captured.out), read_sections(captured.out)
     assert pairs["Outcome"] == "Failed (application)"
     assert pairs["Verdict"].startswith("Failed: container spark-kubernetes-driver of the driver ended with exit code 3")
@@ -97,8 +97,7 @@ def test_describe_shows_the_verdict_the_cause_and_the_log_of_a_failure(
     assert main(["status", "pi"]) == ExitCode.SUCCESS
     sentence = f"SparkApplication jobs/pi failed: {pairs['Cause']}; state {pairs['Verdict'].rstrip('.')}"
     assert capsys.readouterr().out.splitlines()[-1] == sentence
-    assert main(["wait", "pi"]) == ExitCode.APPLICATION_FAILED
-    assert f"spark-operator: error: {sentence}" in capsys.readouterr().err.splitlines()
+    assert f"spark-operator: error: {sentence}" in run_verb("wait pi", ExitCode.APPLICATION_FAILED).err.splitlines()
     assert (pairs["Retry"], pairs["Attempts"], pairs["Driver pod"]) == (REPEATS, "1", "pi-0-driver")
     states = [line.split()[2] for line in sections["States"][1:]]
     assert states[:2] == ["Submitted", "DriverRequested"]
@@ -117,7 +116,7 @@ def test_describe_shows_the_verdict_the_cause_and_the_log_of_a_failure(
     ],
 )
 def test_describe_explains_what_a_retry_would_do(
-    state: str, reason: str, retry: str, scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]
+    state: str, reason: str, retry: str, scripted_cluster: Cluster, run_verb: Verbs
 ) -> None:
     async def stop(application: Application) -> None:
         application.enter("Submitted")
@@ -125,16 +124,14 @@ def test_describe_explains_what_a_retry_would_do(
         application.enter("ResourceReleased")
 
     create(scripted_cluster, stop)
-    assert main(["describe", "pi"]) == ExitCode.SUCCESS
-    assert read_pairs(capsys.readouterr().out)["Retry"] == retry
+    assert read_pairs(run_verb("describe pi").out)["Retry"] == retry
 
 
 def test_describe_of_a_running_application_has_no_verdict_and_no_log(
-    scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]
+    scripted_cluster: Cluster, run_verb: Verbs
 ) -> None:
     create(scripted_cluster, run_on)
-    assert main(["describe", "pi"]) == ExitCode.SUCCESS
-    text = capsys.readouterr().out
+    text = run_verb("describe pi").out
     pairs, sections = read_pairs(text), read_sections(text)
     assert (pairs["State"], pairs["Executors"]) == ("RunningHealthy", "2 of 2 running")
     assert (pairs["Driver pod"], pairs["Spark UI"]) == ("pi-0-driver", "`spark-operator forward pi -n jobs`")
@@ -144,40 +141,31 @@ def test_describe_of_a_running_application_has_no_verdict_and_no_log(
     assert sections["Events"] == ["  none"]
 
 
-def test_describe_names_no_driver_pod_that_was_deleted(
-    scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_describe_names_no_driver_pod_that_was_deleted(scripted_cluster: Cluster, run_verb: Verbs) -> None:
     create(scripted_cluster, succeed)
     scripted_cluster.do(lambda: scripted_cluster.resources.delete_pod(NAMESPACE, "pi-0-driver"))
-    assert main(["describe", "pi"]) == ExitCode.SUCCESS
-    pairs = read_pairs(capsys.readouterr().out)
+    pairs = read_pairs(run_verb("describe pi").out)
     assert pairs["State"] == "ResourceReleased"
     assert not pairs.keys() & {"Driver pod", "Spark UI"}
 
 
 def test_success_without_executor_pods_reports_that_they_were_deleted(
-    scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]
+    scripted_cluster: Cluster, run_verb: Verbs
 ) -> None:
     async def succeed_alone(application: Application) -> None:
         application.start(executors=0)
         application.succeed()
 
     create(scripted_cluster, succeed_alone)
-    assert main(["describe", "pi"]) == ExitCode.SUCCESS
-    pairs = read_pairs(capsys.readouterr().out)
+    pairs = read_pairs(run_verb("describe pi").out)
     assert pairs["Executors"] == "not known: no pod or Event shows them"
-    assert main(["timeline", "pi"]) == ExitCode.SUCCESS
-    assert "the executors are not known" in capsys.readouterr().err
-    assert main(["events", "pi"]) == ExitCode.SUCCESS
-    assert "could not find the Events of the executors" in capsys.readouterr().err
+    assert "the executors are not known" in run_verb("timeline pi").err
+    assert "could not find the Events of the executors" in run_verb("events pi").err
 
 
-def test_describe_of_kubeflow_application_uses_its_driver_pod(
-    kubeflow_cluster: Cluster, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_describe_of_kubeflow_application_uses_its_driver_pod(kubeflow_cluster: Cluster, run_verb: Verbs) -> None:
     create(kubeflow_cluster, fail)
-    assert main(["describe", "pi"]) == ExitCode.SUCCESS
-    text = capsys.readouterr().out
+    text = run_verb("describe pi").out
     pairs = read_pairs(text)
     assert (pairs["State"], pairs["Outcome"]) == ("FAILED", "Failed (application)")
     assert pairs["API version"] == "sparkoperator.k8s.io/v1beta2"
@@ -194,35 +182,31 @@ async def lose_driver(application: Application) -> None:
 
 
 def test_describe_finds_deleted_driver_by_events_without_permission_for_pods(
-    scripted_cluster: Cluster, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    scripted_cluster: Cluster, monkeypatch: pytest.MonkeyPatch, run_verb: Verbs
 ) -> None:
     create(scripted_cluster, lose_driver)
     about = {"kind": "Pod", "metadata": {"name": "pi-0-driver", "uid": "u-2"}}
     now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     record_event(scripted_cluster, "kill", "Killing", time=now, about=about, message="Stopping container spark")
     forbid(monkeypatch, PODS_RESOURCE)
-    assert main(["describe", "pi"]) == ExitCode.API_FAILED
-    captured = capsys.readouterr()
+    captured = run_verb("describe pi", ExitCode.API_FAILED)
     pairs = read_pairs(captured.out)
     assert pairs["Outcome"] == "Failed (infrastructure)"
     assert "was deleted while it ran" in pairs["Verdict"]
     assert "User a cannot list pods" in captured.err
 
 
-def test_control_characters_of_the_cluster_are_escaped(
-    scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_control_characters_of_the_cluster_are_escaped(scripted_cluster: Cluster, run_verb: Verbs) -> None:
     async def write(application: Application) -> None:
         application.enter("Submitted", "DriverRequested", message="\x1b[2Jbad\nSecond: line")
 
     create(scripted_cluster, write)
     for verb in ("describe", "status", "timeline", "list"):
-        assert main([verb, "pi"] if verb != "list" else ["list"]) == ExitCode.SUCCESS
-        assert "\x1b" not in capsys.readouterr().out
+        assert "\x1b" not in run_verb([verb, "pi"] if verb != "list" else ["list"]).out
 
 
 def test_events_of_the_application_and_its_pods_are_listed_oldest_first(
-    scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]
+    scripted_cluster: Cluster, run_verb: Verbs
 ) -> None:
     create(scripted_cluster, run_on)
     application = scripted_cluster.application("pi")
@@ -232,8 +216,7 @@ def test_events_of_the_application_and_its_pods_are_listed_oldest_first(
     record_event(scripted_cluster, "a", "Submitted", time="2099-01-01T00:00:01Z", about=application)
     record_event(scripted_cluster, "c", "Started", time=LATER, about=other)
     record_event(scripted_cluster, "d", "Started", time="2001-01-01T00:00:00Z", about=pod)
-    assert main(["events", "pi"]) == ExitCode.SUCCESS
-    lines = capsys.readouterr().out.splitlines()
+    lines = run_verb("events pi").out.splitlines()
     assert lines[0].split("   ")[0] == "LAST SEEN"
     assert [re.split(r"\s{2,}", line)[1:] for line in lines[1:]] == [
         ["Normal", "Submitted", "sparkapplication/pi", "Submitted happened"],
@@ -241,10 +224,9 @@ def test_events_of_the_application_and_its_pods_are_listed_oldest_first(
     ], "neither another application's nor those of an earlier application with the same name"
 
 
-def test_application_without_events_has_a_note(scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
+def test_application_without_events_has_a_note(scripted_cluster: Cluster, run_verb: Verbs) -> None:
     create(scripted_cluster, run_on)
-    assert main(["events", "pi"]) == ExitCode.SUCCESS
-    captured = capsys.readouterr()
+    captured = run_verb("events pi")
     assert (captured.out, "no events found for SparkApplication jobs/pi" in captured.err) == ("", True)
 
 
@@ -270,13 +252,10 @@ async def _read(process: asyncio.subprocess.Process) -> str:
     return (await process.stdout.readline()).decode()
 
 
-def test_timeline_shows_states_executors_and_marks(
-    scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_timeline_shows_states_executors_and_marks(scripted_cluster: Cluster, run_verb: Verbs) -> None:
     create(scripted_cluster, fail_with_cause)
     kill_executor(scripted_cluster)
-    assert main(["timeline", "pi"]) == ExitCode.SUCCESS
-    lines = capsys.readouterr().out.splitlines()
+    lines = run_verb("timeline pi").out.splitlines()
     assert lines[0].startswith("jobs/pi: Failed (application), ")
     assert "attempt 1: Failed; its resources are retained" in lines
     (executors,) = [line for line in lines if line.startswith("executors: 2; at most ")]
@@ -294,16 +273,12 @@ async def restart_often(application: Application) -> None:
     application.enter("ScheduledToRestart", "DriverRequested", "RunningHealthy")
 
 
-def test_attempts_that_the_status_no_longer_contains_are_named(
-    scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_attempts_that_the_status_no_longer_contains_are_named(scripted_cluster: Cluster, run_verb: Verbs) -> None:
     create(scripted_cluster, restart_often)
-    assert main(["describe", "pi"]) == ExitCode.SUCCESS
-    states = read_sections(capsys.readouterr().out)["States"]
+    states = read_sections(run_verb("describe pi").out)["States"]
     assert [states[1].split()[position] for position in (0, 2)] == ["1-2", "unknown"]
     assert states[1].endswith("the status no longer contains these attempts")
-    assert main(["timeline", "pi"]) == ExitCode.SUCCESS
-    lines = capsys.readouterr().out.splitlines()
+    lines = run_verb("timeline pi").out.splitlines()
     assert [line for line in lines if line.startswith("attempt ")] == [
         "attempt 1-2: no longer in the status",
         "attempt 3: Failed",
@@ -323,12 +298,11 @@ def test_axis_of_the_timeline_shows_the_scale(
 
 @pytest.mark.parametrize("columns", ["1", "40", "80", "200"])
 def test_timeline_fits_the_terminal(
-    columns: str, scripted_cluster: Cluster, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    columns: str, scripted_cluster: Cluster, monkeypatch: pytest.MonkeyPatch, run_verb: Verbs
 ) -> None:
     monkeypatch.setenv("COLUMNS", columns)
     create(scripted_cluster, succeed)
-    assert main(["timeline", "pi"]) == ExitCode.SUCCESS
-    lines = capsys.readouterr().out.splitlines()
+    lines = run_verb("timeline pi").out.splitlines()
     assert max(len(line) for line in lines if line.startswith("  ")) <= max(int(columns), 60)
 
 
@@ -339,29 +313,23 @@ async def test_timeline_is_drawn_in_ascii_without_unicode(scripted_cluster: Clus
         assert "#" in await read_line(process, "  RunningHealthy")
 
 
-def test_picture_is_drawn(scripted_cluster: Cluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_picture_is_drawn(scripted_cluster: Cluster, tmp_path: Path, run_verb: Verbs) -> None:
     create(scripted_cluster, fail_with_cause)
     svg = tmp_path / "pi.svg"
-    assert main(["timeline", "pi", "--svg", str(svg)]) == ExitCode.SUCCESS
-    assert capsys.readouterr().out == ""
+    assert run_verb(f"timeline pi --svg {svg}").out == ""
     assert ElementTree.parse(svg).getroot().tag == "{http://www.w3.org/2000/svg}svg"
 
 
-def test_picture_that_cannot_be_written_is_an_error(
-    scripted_cluster: Cluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_picture_that_cannot_be_written_is_an_error(scripted_cluster: Cluster, tmp_path: Path, run_verb: Verbs) -> None:
     create(scripted_cluster, succeed)
     path = tmp_path / "missing" / "pi.svg"
-    assert main(["timeline", "pi", "--svg", str(path)]) == ExitCode.INVALID
-    assert f"could not write {path}: No such file or directory" in capsys.readouterr().err
+    error = run_verb(f"timeline pi --svg {path}", ExitCode.INVALID).err
+    assert f"could not write {path}: No such file or directory" in error
 
 
 @pytest.mark.parametrize("verb", ["describe", "events", "timeline", "top"])
-def test_unknown_application_is_an_error(
-    verb: str, scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main([verb, "nope"]) == ExitCode.API_FAILED
-    assert "SparkApplication nope not found in" in capsys.readouterr().err
+def test_unknown_application_is_an_error(verb: str, scripted_cluster: Cluster, run_verb: Verbs) -> None:
+    assert "SparkApplication nope not found in" in run_verb([verb, "nope"], ExitCode.API_FAILED).err
 
 
 def test_picture_is_written_to_standard_output(
@@ -373,11 +341,10 @@ def test_picture_is_written_to_standard_output(
     assert not Path("-").exists()
 
 
-def test_timeline_prints_the_record_of_the_run(scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
+def test_timeline_prints_the_record_of_the_run(scripted_cluster: Cluster, run_verb: Verbs) -> None:
     create(scripted_cluster, fail_with_cause)
     kill_executor(scripted_cluster)
-    assert main(["timeline", "pi", "-o", "json"]) == ExitCode.SUCCESS
-    record = json.loads(capsys.readouterr().out)
+    record = json.loads(run_verb("timeline pi -o json").out)
     VALIDATOR.validate(record)
     assert (record["application"]["name"], record["live"]) == ("pi", False)
     assert record["verdict"]["outcome"] == "Failed"
@@ -388,12 +355,11 @@ def test_timeline_prints_the_record_of_the_run(scripted_cluster: Cluster, capsys
 
 
 def test_record_names_the_permissions_that_are_missing(
-    scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    scripted_cluster: Cluster, run_verb: Verbs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     create(scripted_cluster, fail_with_cause)
     forbid(monkeypatch, PODS_RESOURCE, EVENTS)
-    assert main(["timeline", "pi", "-o", "json"]) == ExitCode.API_FAILED
-    out, err = capsys.readouterr()
+    out, err = run_verb("timeline pi -o json", ExitCode.API_FAILED)
     record = json.loads(out)
     VALIDATOR.validate(record)
     missing = {each["what"]: each["why"] for each in record["missing"]}
@@ -402,25 +368,19 @@ def test_record_names_the_permissions_that_are_missing(
     assert missing["pods"] in err
 
 
-def test_timeline_draws_either_a_picture_or_the_record(
-    scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["timeline", "pi", "--svg", "-", "-o", "json"]) == ExitCode.INVALID
-    assert "--svg and --output json cannot be combined" in capsys.readouterr().err
+def test_timeline_draws_either_a_picture_or_the_record(scripted_cluster: Cluster, run_verb: Verbs) -> None:
+    assert "--svg and --output json cannot be combined" in run_verb("timeline pi --svg - -o json", ExitCode.INVALID).err
 
 
-def test_status_prints_a_name(scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
+def test_status_prints_a_name(scripted_cluster: Cluster, run_verb: Verbs) -> None:
     create(scripted_cluster, succeed)
-    assert main(["status", "pi", "-o", "name"]) == ExitCode.SUCCESS
-    assert capsys.readouterr().out == "sparkapplication.spark.apache.org/pi\n"
+    assert run_verb("status pi -o name").out == "sparkapplication.spark.apache.org/pi\n"
 
 
-def test_events_are_printed_as_resources(scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
+def test_events_are_printed_as_resources(scripted_cluster: Cluster, run_verb: Verbs) -> None:
     create(scripted_cluster, stay_submitted)
     application = scripted_cluster.application()
     record_event(scripted_cluster, "pulled", "Pulled", time=LATER, about=application)
-    assert main(["events", "pi", "-o", "json"]) == ExitCode.SUCCESS
-    events = json.loads(capsys.readouterr().out)["items"]
+    events = json.loads(run_verb("events pi -o json").out)["items"]
     assert [(event["kind"], event["reason"]) for event in events] == [("Event", "Pulled")]
-    assert main(["events", "pi", "-f", "-o", "json"]) == ExitCode.INVALID
-    assert "--follow prints a table only" in capsys.readouterr().err
+    assert "--follow prints a table only" in run_verb("events pi -f -o json", ExitCode.INVALID).err

@@ -19,6 +19,7 @@ from tests.cli.applications.test_logs import build_next_attempt
 from tests.cli.pods_with_ports import serve_ports
 from tests.cli.process import DEADLINE, read_line, start_command, wait_for_exit
 from tests.cli.relay import Relay, serve_relay
+from tests.cli.verbs import Verbs
 from tests.cluster import Cluster, run_on, stay_submitted
 
 
@@ -188,11 +189,10 @@ async def test_deletion_of_the_application_ends_the_command(
     assert "SparkApplication jobs/pi was deleted" in err
 
 
-def test_ended_application_is_refused(scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
+def test_ended_application_is_refused(scripted_cluster: Cluster, run_verb: Verbs) -> None:
     scripted_cluster.create("pi")
     scripted_cluster.wait_for_end()
-    assert main(["forward", "pi"]) == ExitCode.INVALID
-    assert "SparkApplication jobs/pi has ended" in capsys.readouterr().err
+    assert "SparkApplication jobs/pi has ended" in run_verb("forward pi", ExitCode.INVALID).err
 
 
 def test_port_in_use_is_refused(

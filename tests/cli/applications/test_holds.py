@@ -14,6 +14,7 @@ from airflow_provider_spark_operator.testing.spark_clusters import ScriptedSpark
 from local_kubernetes.api.kinds.kinds import CUSTOM_RESOURCE_DEFINITIONS
 from tests.cli.cluster_objects import create_object
 from tests.cli.clusters.test_cluster import MANIFEST
+from tests.cli.verbs import Verbs
 from tests.cluster import Cluster, stay_submitted
 
 FULL = "couldn't assign flavors to pod set driver: insufficient unused quota for cpu in flavor default, 1 more needed"
@@ -74,45 +75,38 @@ def create_workload(cluster: Cluster, resource: dict[str, Any], label: str) -> N
     create_object(cluster, WORKLOADS, workload)
 
 
-def read(capsys: pytest.CaptureFixture[str], *words: str) -> str:
-    assert main([*words]) == ExitCode.SUCCESS
-    return capsys.readouterr().out
+def read(run_verb: Verbs, *words: str) -> str:
+    return run_verb([*words]).out
 
 
-def test_verbs_show_what_a_queued_application_waits_for(
-    scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_verbs_show_what_a_queued_application_waits_for(scripted_cluster: Cluster, run_verb: Verbs) -> None:
     create(scripted_cluster, queue)
     wait = "it waits for Kueue admission in queue team-a"
-    first, second, *_ = read(capsys, "status", "pi").splitlines()
+    first, second, *_ = read(run_verb, "status", "pi").splitlines()
     assert first.startswith("pi: Submitted (queued), 0 of 2 executors running")
     assert second.startswith(f"Waiting: {wait}")
     assert second.endswith(FULL)
-    described = read(capsys, "describe", "pi")
+    described = read(run_verb, "describe", "pi")
     assert wait in described
     assert "Queue:" in described
-    assert "Submitted (queued)" in read(capsys, "list")
-    assert "team-a" in read(capsys, "list", "-o", "wide")
+    assert "Submitted (queued)" in read(run_verb, "list")
+    assert "team-a" in read(run_verb, "list", "-o", "wide")
 
 
-def test_verbs_show_that_kueue_has_evicted_an_application(
-    scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_verbs_show_that_kueue_has_evicted_an_application(scripted_cluster: Cluster, run_verb: Verbs) -> None:
     create(scripted_cluster, be_evicted)
-    status = read(capsys, "status", "pi")
+    status = read(run_verb, "status", "pi")
     assert status.startswith("pi: Suspended, attempt 1")
     assert "Waiting: Kueue has evicted it; it waits for another admission in queue team-a" in status
     assert PREEMPTED in status
-    assert "attempt 1 suspended" in read(capsys, "timeline", "pi")
+    assert "attempt 1 suspended" in read(run_verb, "timeline", "pi")
 
 
-def test_cause_comes_from_the_workload_if_it_may_be_read(
-    scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_cause_comes_from_the_workload_if_it_may_be_read(scripted_cluster: Cluster, run_verb: Verbs) -> None:
     application = create(scripted_cluster, stay_submitted)
     scripted_cluster.do(lambda: scripted_cluster.store.create(CUSTOM_RESOURCE_DEFINITIONS, None, KUEUE))
     create_workload(scripted_cluster, application, "spark.operator/spark-app-name")
-    (line,) = [line for line in read(capsys, "status", "pi").splitlines() if line.startswith("Waiting: ")]
+    (line,) = [line for line in read(run_verb, "status", "pi").splitlines() if line.startswith("Waiting: ")]
     assert line.endswith(FULL)
 
 
@@ -132,33 +126,30 @@ def create_cluster(cluster: Cluster, folder: Path, **spec: object) -> dict[str, 
 
 
 def test_status_of_a_cluster_shows_what_it_waits_for(
-    scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str], tmp_path: Path
+    scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str], tmp_path: Path, run_verb: Verbs
 ) -> None:
     scripted_cluster.do(lambda: scripted_cluster.store.create(CUSTOM_RESOURCE_DEFINITIONS, None, KUEUE))
     create_workload(scripted_cluster, create_cluster(scripted_cluster, tmp_path), "spark.operator/spark-cluster-name")
     capsys.readouterr()
-    (line,) = [line for line in read(capsys, "cluster", "status", "analytics").splitlines() if "Waiting: " in line]
+    (line,) = [line for line in read(run_verb, "cluster", "status", "analytics").splitlines() if "Waiting: " in line]
     assert line.startswith("Waiting: it waits for Kueue admission in queue team-a")
     assert line.endswith(FULL)
 
 
 def test_status_of_a_held_cluster_explains_how_to_start_it(
-    scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str], tmp_path: Path
+    scripted_cluster: Cluster, run_verb: Verbs, tmp_path: Path
 ) -> None:
     create_cluster(scripted_cluster, tmp_path, suspend=True)
     expected = "Waiting: spec.suspend is true; set spec.suspend to false to start it"
-    assert expected in read(capsys, "cluster", "status", "analytics").splitlines()
+    assert expected in read(run_verb, "cluster", "status", "analytics").splitlines()
 
 
-def test_suspended_application_names_the_command_that_starts_it(
-    scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_suspended_application_names_the_command_that_starts_it(scripted_cluster: Cluster, run_verb: Verbs) -> None:
     scripted_cluster.script = stay_submitted
     scripted_cluster.create("pi")
-    assert main(["suspend", "pi"]) == ExitCode.SUCCESS
-    capsys.readouterr()
+    run_verb("suspend pi")
     advice = "Waiting: spec.suspend is true; run `spark-operator resume pi -n jobs` to start it"
-    assert advice in read(capsys, "status", "pi").splitlines()
-    described = " ".join(read(capsys, "describe", "pi").split())
+    assert advice in read(run_verb, "status", "pi").splitlines()
+    described = " ".join(read(run_verb, "describe", "pi").split())
     assert advice in described
     assert "Attempts: 0" in described

@@ -9,6 +9,7 @@ from airflow_provider_spark_operator.cli import main
 from airflow_provider_spark_operator.cli.base.errors import ExitCode
 from airflow_provider_spark_operator.cli.program.catalogue import VERBS, Section
 from airflow_provider_spark_operator.testing.applications import Application
+from tests.cli.verbs import Verbs
 from tests.cluster import Cluster, run_on, succeed
 
 MANIFEST = {
@@ -73,8 +74,7 @@ def test_verb_works_with_a_resource_of_kubeflow(
 
 
 @pytest.mark.usefixtures("kubeflow_cluster")
-def test_render_refuses_a_resource_of_kubeflow(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_render_refuses_a_resource_of_kubeflow(tmp_path: Path, run_verb: Verbs) -> None:
     file = tmp_path / "new.yaml"
     file.write_text(yaml.safe_dump(MANIFEST))
-    assert main(["render", str(file)]) == ExitCode.INVALID
-    assert "spark.apache.org" in capsys.readouterr().err
+    assert "spark.apache.org" in run_verb(f"render {file}", ExitCode.INVALID).err

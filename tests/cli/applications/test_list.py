@@ -16,6 +16,7 @@ from airflow_provider_spark_operator.kube import collection
 from airflow_provider_spark_operator.testing.applications import Application, run_out_of_memory
 from local_kubernetes.cluster import LocalCluster
 from tests.cli.process import DEADLINE, read_line, start_command
+from tests.cli.verbs import Verbs
 from tests.cluster import Cluster, fail, run_on, stay_submitted, succeed
 from tests.hooks.clouds.loopback import Answer, Asked, serve
 from tests.kube.scripted_api import build_kubeconfig
@@ -47,12 +48,9 @@ def read_rows(text: str) -> dict[str, list[str]]:
     return {row[0]: row[1:] for row in rows}
 
 
-def test_list_shows_state_outcome_executors_and_task(
-    scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_list_shows_state_outcome_executors_and_task(scripted_cluster: Cluster, run_verb: Verbs) -> None:
     create_applications(scripted_cluster)
-    assert main(["list"]) == ExitCode.SUCCESS
-    captured = capsys.readouterr()
+    captured = run_verb("list")
     rows = read_rows(captured.out)
     assert rows["NAME"] == ["STATE", "OUTCOME", "ATTEMPTS", "EXECUTORS", "AGE", "DURATION", "TASK"]
     assert list(rows)[1:] == ["bad", "good", "idle", "live"]
@@ -78,11 +76,10 @@ def test_list_shows_state_outcome_executors_and_task(
     ids=" ".join,
 )
 def test_list_shows_only_applications_that_match(
-    words: list[str], names: list[str], scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]
+    words: list[str], names: list[str], scripted_cluster: Cluster, run_verb: Verbs
 ) -> None:
     create_applications(scripted_cluster)
-    assert main(["list", "-o", "name", *words]) == ExitCode.SUCCESS
-    captured = capsys.readouterr()
+    captured = run_verb(["list", "-o", "name", *words])
     assert captured.out.split() == [f"sparkapplication.spark.apache.org/{name}" for name in names]
     wanted = " ".join(words)
     assert (f"no application with {wanted} in namespace jobs (4 others)\n" in captured.err) is not bool(names)
@@ -98,13 +95,12 @@ def test_list_shows_only_applications_that_match(
     ids=["task", "selector", "namespace"],
 )
 def test_list_explains_why_it_is_empty(
-    words: list[str], message: str, scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]
+    words: list[str], message: str, scripted_cluster: Cluster, run_verb: Verbs
 ) -> None:
     annotations = TaskStamp("word_count", "load", "run", -1, 1, "try").build_annotations()
     scripted_cluster.script = stay_submitted
     scripted_cluster.create("pi", annotations=annotations)
-    assert main(["list", *words]) == ExitCode.SUCCESS
-    assert message in capsys.readouterr().err
+    assert message in run_verb(["list", *words]).err
 
 
 def test_list_shows_that_the_driver_was_out_of_memory_and_when(
@@ -120,24 +116,23 @@ def test_list_shows_that_the_driver_was_out_of_memory_and_when(
     assert re.fullmatch(r"\d+s", cells["ENDED"])
 
 
-def test_list_rejects_a_state_that_no_application_has(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["list", "--state", "runing"]) == ExitCode.INVALID
-    assert "--state: unknown state runing: did you mean running?" in capsys.readouterr().err
+def test_list_rejects_a_state_that_no_application_has(run_verb: Verbs) -> None:
+    assert (
+        "--state: unknown state runing: did you mean running?" in run_verb("list --state runing", ExitCode.INVALID).err
+    )
 
 
-def test_list_shows_all_states_by_their_kind_if_none_is_similar(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["list", "--state", "xyzzy"]) == ExitCode.INVALID
-    message = capsys.readouterr().err
+def test_list_shows_all_states_by_their_kind_if_none_is_similar(run_verb: Verbs) -> None:
+    message = run_verb("list --state xyzzy", ExitCode.INVALID).err
     assert (
         "must be one of waiting, running, stopping, ended, succeeded, failed; states of spark.apache.org: " in message
     )
     assert message.index("ResourceReleased") < message.index("; states of sparkoperator.k8s.io: ")
 
 
-def test_list_has_rows_of_both_api_groups(kubeflow_cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
+def test_list_has_rows_of_both_api_groups(kubeflow_cluster: Cluster, run_verb: Verbs) -> None:
     create_applications(kubeflow_cluster)
-    assert main(["list", "-A", "-o", "wide"]) == ExitCode.SUCCESS
-    lines = capsys.readouterr().out.splitlines()
+    lines = run_verb("list -A -o wide").out.splitlines()
     assert lines[0].startswith("NAMESPACE")
     cells = {line.split()[1]: line.split()[2:] for line in lines}
     assert cells["bad"][:3] == ["FAILED", "Failed", "(application)"]
@@ -148,26 +143,23 @@ def test_list_has_rows_of_both_api_groups(kubeflow_cluster: Cluster, capsys: pyt
 
 
 def test_list_prints_resources_of_each_page(
-    scripted_cluster: Cluster, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    scripted_cluster: Cluster, monkeypatch: pytest.MonkeyPatch, run_verb: Verbs
 ) -> None:
     monkeypatch.setattr(collection, "PAGE_SIZE", 2)
     scripted_cluster.script = stay_submitted
     names = [f"pi-{number}" for number in range(5)]
     for name in names:
         scripted_cluster.create(name)
-    assert main(["list", "-o", "json"]) == ExitCode.SUCCESS
-    listed = json.loads(capsys.readouterr().out)
+    listed = json.loads(run_verb("list -o json").out)
     assert [item["metadata"]["name"] for item in listed["items"]] == names
-    assert main(["list"]) == ExitCode.SUCCESS
-    assert list(read_rows(capsys.readouterr().out)) == ["NAME", *names]
+    assert list(read_rows(run_verb("list").out)) == ["NAME", *names]
 
 
 def test_list_of_a_cluster_without_definitions_explains_their_installation(
-    local_kubernetes: LocalCluster, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    local_kubernetes: LocalCluster, monkeypatch: pytest.MonkeyPatch, run_verb: Verbs
 ) -> None:
     monkeypatch.setenv("KUBECONFIG", str(local_kubernetes.kubeconfig))
-    assert main(["list"]) == ExitCode.API_FAILED
-    assert "spark-operator crds | kubectl apply" in capsys.readouterr().err
+    assert "spark-operator crds | kubectl apply" in run_verb("list", ExitCode.API_FAILED).err
 
 
 async def test_watch_prints_changes_until_interrupted(scripted_cluster: Cluster, tmp_path: Path) -> None:
@@ -261,29 +253,24 @@ def test_watch_names_a_missing_permission(
     ],
 )
 def test_status_is_one_line_and_the_verdict(
-    script: Any, first: str, second: str | None, scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]
+    script: Any, first: str, second: str | None, scripted_cluster: Cluster, run_verb: Verbs
 ) -> None:
     scripted_cluster.script = stay_submitted
     scripted_cluster.create("pi")
     scripted_cluster.play(script, "pi")
-    assert main(["status", "pi"]) == ExitCode.SUCCESS
-    lines = capsys.readouterr().out.splitlines()
+    lines = run_verb("status pi").out.splitlines()
     assert re.fullmatch(first, lines[0])
     assert lines[1:] == ([second] if second else [])
 
 
-def test_status_of_kubeflow_application(kubeflow_cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
+def test_status_of_kubeflow_application(kubeflow_cluster: Cluster, run_verb: Verbs) -> None:
     kubeflow_cluster.script = fail
     kubeflow_cluster.create("pi")
     kubeflow_cluster.wait_for_end()
-    assert main(["status", "pi"]) == ExitCode.SUCCESS
-    assert capsys.readouterr().out.startswith("pi: FAILED, Failed (application), attempt 1")
+    assert run_verb("status pi").out.startswith("pi: FAILED, Failed (application), attempt 1")
 
 
-def test_status_of_unknown_application_is_an_error(
-    scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["status", "nope"]) == ExitCode.API_FAILED
-    captured = capsys.readouterr()
+def test_status_of_unknown_application_is_an_error(scripted_cluster: Cluster, run_verb: Verbs) -> None:
+    captured = run_verb("status nope", ExitCode.API_FAILED)
     assert captured.out == ""
     assert "SparkApplication nope not found in" in captured.err

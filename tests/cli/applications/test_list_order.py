@@ -2,9 +2,9 @@
 
 import pytest
 
-from airflow_provider_spark_operator.cli import main
 from airflow_provider_spark_operator.cli.applications.list import sort_by_age
 from airflow_provider_spark_operator.cli.base.errors import ExitCode
+from tests.cli.verbs import Verbs
 from tests.cluster import Cluster, stay_submitted
 
 
@@ -17,18 +17,14 @@ def test_newest_application_is_first_and_the_others_keep_their_order() -> None:
 
 
 @pytest.mark.parametrize("output", ["table", "name", "json", "yaml"])
-def test_list_by_age_shows_every_application(
-    scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str], output: str
-) -> None:
+def test_list_by_age_shows_every_application(scripted_cluster: Cluster, run_verb: Verbs, output: str) -> None:
     scripted_cluster.script = stay_submitted
     for name in ("first", "second"):
         scripted_cluster.create(name)
-    assert main(["list", "--sort", "age", "-o", output]) == ExitCode.SUCCESS
-    shown = capsys.readouterr().out
+    shown = run_verb(["list", "--sort", "age", "-o", output]).out
     assert "first" in shown
     assert "second" in shown
 
 
-def test_order_cannot_be_combined_with_watch(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["list", "--sort", "age", "--watch"]) == ExitCode.INVALID
-    assert "--sort and --watch cannot be combined" in capsys.readouterr().err
+def test_order_cannot_be_combined_with_watch(run_verb: Verbs) -> None:
+    assert "--sort and --watch cannot be combined" in run_verb("list --sort age --watch", ExitCode.INVALID).err

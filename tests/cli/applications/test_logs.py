@@ -14,6 +14,7 @@ from airflow_provider_spark_operator.core.log.driver_log import append_lines
 from airflow_provider_spark_operator.testing.applications import Application, Script
 from airflow_provider_spark_operator.testing.scripting import Log
 from tests.cli.process import DEADLINE, read_line, start_command, wait_for_exit
+from tests.cli.verbs import Verbs
 from tests.cluster import Cluster, run_on, stay_submitted
 
 
@@ -67,25 +68,21 @@ def build_next_attempt(cluster: Cluster) -> Script:
     return continue_with_next
 
 
-def test_log_of_the_driver_is_printed(scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
+def test_log_of_the_driver_is_printed(scripted_cluster: Cluster, run_verb: Verbs) -> None:
     scripted_cluster.script = write_three_lines
     scripted_cluster.create("pi")
     scripted_cluster.wait_for_state("RunningHealthy")
-    assert main(["logs", "pi"]) == ExitCode.SUCCESS
-    assert capsys.readouterr().out == "line 1\nline 2\nline 3\n"
-    assert main(["logs", "pi", "--tail", "1"]) == ExitCode.SUCCESS
-    assert capsys.readouterr().out == "line 3\n"
-    assert main(["logs", "pi", "--since", "1h", "--attempt", "1"]) == ExitCode.SUCCESS
-    assert capsys.readouterr().out == "line 1\nline 2\nline 3\n"
+    assert run_verb("logs pi").out == "line 1\nline 2\nline 3\n"
+    assert run_verb("logs pi --tail 1").out == "line 3\n"
+    assert run_verb("logs pi --since 1h --attempt 1").out == "line 1\nline 2\nline 3\n"
 
 
-def test_follow_ends_with_the_application(scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
+def test_follow_ends_with_the_application(scripted_cluster: Cluster, run_verb: Verbs) -> None:
     scripted_cluster.create("pi")
-    assert main(["logs", "pi", "-f"]) == ExitCode.SUCCESS
-    assert capsys.readouterr().out == "Pi is roughly 3.14\n"
+    assert run_verb("logs pi -f").out == "Pi is roughly 3.14\n"
 
 
-def test_follow_continues_with_the_next_attempt(scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
+def test_follow_continues_with_the_next_attempt(scripted_cluster: Cluster, run_verb: Verbs) -> None:
     play = build_restart(scripted_cluster)
 
     async def restart_and_succeed(application: Application) -> None:
@@ -94,20 +91,18 @@ def test_follow_continues_with_the_next_attempt(scripted_cluster: Cluster, capsy
 
     scripted_cluster.script = restart_and_succeed
     scripted_cluster.create("pi")
-    assert main(["logs", "pi", "-f"]) == ExitCode.SUCCESS
-    captured = capsys.readouterr()
+    captured = run_verb("logs pi -f")
     assert captured.out == "first\nsecond\n"
     assert "another attempt begins with driver" in captured.err
 
 
-def test_attempt_is_chosen(scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
+def test_attempt_is_chosen(scripted_cluster: Cluster, run_verb: Verbs) -> None:
     scripted_cluster.script = build_restart(scripted_cluster)
     scripted_cluster.create("pi")
     # The first attempt fails before the cluster serves another request.
     scripted_cluster.wait_for_state("RunningHealthy")
     for words, text in (([], "second"), (["--previous"], "first"), (["--attempt", "1"], "first")):
-        assert main(["logs", "pi", *words]) == ExitCode.SUCCESS
-        assert capsys.readouterr().out == f"{text}\n"
+        assert run_verb(["logs", "pi", *words]).out == f"{text}\n"
 
 
 async def test_interrupted_follow_reports_that_the_application_continues(
@@ -145,14 +140,15 @@ async def test_follow_of_all_executors_ends_with_the_driver(scripted_cluster: Cl
     assert sorted(out.splitlines()) == [f"{name} | executor {name[-1]} ends" for name in names]
 
 
-def test_executor_is_chosen_by_number_or_pod(scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
+def test_executor_is_chosen_by_number_or_pod(
+    scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str], run_verb: Verbs
+) -> None:
     scripted_cluster.script = run_on
     scripted_cluster.create("pi")
     scripted_cluster.wait_for_state("RunningHealthy")
     names = write_executor_lines(scripted_cluster)
     assert main(["logs", "pi", "--executor", "1"]) == ExitCode.SUCCESS
-    assert main(["logs", "pi", "--executor", names[0]]) == ExitCode.SUCCESS
-    assert capsys.readouterr().out == "executor 1 works\nexecutor 0 works\n"
+    assert run_verb(["logs", "pi", "--executor", names[0]]).out == "executor 1 works\nexecutor 0 works\n"
     assert main(["logs", "pi", "--executor", "7"]) == ExitCode.API_FAILED
     message = "SparkApplication jobs/pi has no executor 7 in attempt 1. These executors exist: 0, 1"
     assert message in capsys.readouterr().err
@@ -192,11 +188,10 @@ async def test_follow_of_all_pods_ends_with_the_application(scripted_cluster: Cl
     }
 
 
-def test_missing_driver_is_exit_code_3(scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
+def test_missing_driver_is_exit_code_3(scripted_cluster: Cluster, run_verb: Verbs) -> None:
     scripted_cluster.script = stay_submitted
     scripted_cluster.create("pi")
-    assert main(["logs", "pi"]) == ExitCode.API_FAILED
-    assert "SparkApplication jobs/pi has no driver pod of attempt 1" in capsys.readouterr().err
+    assert "SparkApplication jobs/pi has no driver pod of attempt 1" in run_verb("logs pi", ExitCode.API_FAILED).err
 
 
 async def fail_and_release(application: Application) -> None:
@@ -208,12 +203,12 @@ async def fail_and_release(application: Application) -> None:
 
 @pytest.mark.parametrize("words", [[], ["--executor", "1"]], ids=["driver", "executor"])
 def test_log_of_an_application_without_a_driver_names_the_state(
-    words: list[str], scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]
+    words: list[str], scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str], run_verb: Verbs
 ) -> None:
     scripted_cluster.script = stay_submitted
     scripted_cluster.create("pi")
-    assert main(["logs", "pi", *words]) == ExitCode.API_FAILED
-    assert "attempt 1: it does not exist yet. To wait for it, use --follow" in capsys.readouterr().err
+    error = run_verb(["logs", "pi", *words], ExitCode.API_FAILED).err
+    assert "attempt 1: it does not exist yet. To wait for it, use --follow" in error
     assert main(["suspend", "pi"]) == ExitCode.SUCCESS
     assert main(["logs", "pi", *words]) == ExitCode.API_FAILED
     expected = "attempt 1: spec.suspend is true; run `spark-operator resume pi -n jobs` to start it. To wait"
@@ -233,7 +228,7 @@ def test_follow_without_a_log_fails_after_the_end(
 
 @pytest.mark.parametrize("options", [[], ["-f"]], ids=["read", "follow"])
 def test_lines_recorded_by_the_controller_replace_the_log_of_a_deleted_driver(
-    scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str], options: list[str]
+    scripted_cluster: Cluster, run_verb: Verbs, options: list[str]
 ) -> None:
     def record(document: JsonObject) -> JsonObject:
         for entry in document["status"]["stateTransitionHistory"].values():
@@ -245,8 +240,7 @@ def test_lines_recorded_by_the_controller_replace_the_log_of_a_deleted_driver(
     scripted_cluster.create("pi")
     scripted_cluster.wait_for_state("ResourceReleased")
     scripted_cluster.do(lambda: scripted_cluster.resources.write_status("jobs", "pi", record))
-    assert main(["logs", "pi", "--tail", "1", *options]) == ExitCode.SUCCESS
-    captured = capsys.readouterr()
+    captured = run_verb(["logs", "pi", "--tail", "1", *options])
     assert captured.out == "recorded 2\n"
     assert "the driver pod was deleted; these are the last lines" in captured.err
 
@@ -277,15 +271,13 @@ async def test_follow_reports_that_the_application_was_deleted(scripted_cluster:
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
 def test_invalid_choice_is_exit_code_2(
-    words: list[str], message: str, scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]
+    words: list[str], message: str, scripted_cluster: Cluster, run_verb: Verbs
 ) -> None:
     scripted_cluster.create("pi")
-    assert main(["logs", "pi", *words]) == ExitCode.INVALID
-    assert message in capsys.readouterr().err
+    assert message in run_verb(["logs", "pi", *words], ExitCode.INVALID).err
 
 
-def test_kubeflow_driver_is_printed(kubeflow_cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
+def test_kubeflow_driver_is_printed(kubeflow_cluster: Cluster, run_verb: Verbs) -> None:
     kubeflow_cluster.create("pi")
     kubeflow_cluster.wait_for_end()
-    assert main(["logs", "pi"]) == ExitCode.SUCCESS
-    assert capsys.readouterr().out == "Pi is roughly 3.14\n"
+    assert run_verb("logs pi").out == "Pi is roughly 3.14\n"

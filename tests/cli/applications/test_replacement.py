@@ -14,6 +14,7 @@ from airflow_provider_spark_operator.cli.base.errors import ExitCode
 from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import Forbidden, Invalid, NotFound, Unreachable
+from tests.cli.verbs import Verbs
 from tests.cluster import Cluster, fail
 
 QUOTA = (
@@ -61,12 +62,11 @@ def create_ended(cluster: Cluster) -> JsonObject:
 
 
 def test_lost_answer_to_the_creation_is_no_failure(
-    scripted_cluster: Cluster, copies: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    scripted_cluster: Cluster, copies: Path, monkeypatch: pytest.MonkeyPatch, run_verb: Verbs
 ) -> None:
     old = create_ended(scripted_cluster)
     inject(monkeypatch, "create", lose_answer)
-    assert main(["restart", "pi"]) == ExitCode.SUCCESS
-    captured = capsys.readouterr()
+    captured = run_verb("restart pi")
     assert captured.out == "sparkapplication.spark.apache.org/pi restarted\n"
     assert "deleted" not in captured.err
     assert scripted_cluster.application()["metadata"]["uid"] != old["metadata"]["uid"]
@@ -74,7 +74,7 @@ def test_lost_answer_to_the_creation_is_no_failure(
 
 
 def test_application_of_another_client_is_not_taken_for_the_new_one(
-    scripted_cluster: Cluster, copies: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    scripted_cluster: Cluster, copies: Path, monkeypatch: pytest.MonkeyPatch, run_verb: Verbs
 ) -> None:
     create_ended(scripted_cluster)
 
@@ -84,8 +84,8 @@ def test_application_of_another_client_is_not_taken_for_the_new_one(
         raise Unreachable(None, "Unreachable", "the connection was lost", "create", "sparkapplications")
 
     inject(monkeypatch, "create", be_late)
-    assert main(["restart", "pi", "--set", "spec.mainClass=B"]) == ExitCode.API_FAILED
-    assert "was deleted, and perhaps not submitted again. Its manifest is" in capsys.readouterr().err
+    error = run_verb("restart pi --set spec.mainClass=B", ExitCode.API_FAILED).err
+    assert "was deleted, and perhaps not submitted again. Its manifest is" in error
     (copy,) = copies.iterdir()
     assert yaml.safe_load(copy.read_text())["spec"]["mainClass"] == "B"
 
@@ -114,7 +114,7 @@ def test_manifest_is_kept_in_a_file_if_standard_output_is_broken(
 
 
 def test_manifest_is_kept_after_an_error_of_any_class(
-    scripted_cluster: Cluster, copies: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    scripted_cluster: Cluster, copies: Path, monkeypatch: pytest.MonkeyPatch, run_verb: Verbs
 ) -> None:
     create_ended(scripted_cluster)
 
@@ -122,23 +122,21 @@ def test_manifest_is_kept_after_an_error_of_any_class(
         raise RuntimeError("a defect")
 
     inject(monkeypatch, "create", fail_unexpectedly)
-    assert main(["restart", "pi"]) == ExitCode.INFRASTRUCTURE_FAILED
-    assert yaml.safe_load(capsys.readouterr().out)["metadata"]["name"] == "pi"
+    assert yaml.safe_load(run_verb("restart pi", ExitCode.INFRASTRUCTURE_FAILED).out)["metadata"]["name"] == "pi"
     assert len(list(copies.iterdir())) == 1
 
 
 def test_nothing_is_deleted_if_the_manifest_cannot_be_kept(
-    scripted_cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    scripted_cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run_verb: Verbs
 ) -> None:
     old = create_ended(scripted_cluster)
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "missing"))
-    assert main(["restart", "pi"]) == ExitCode.INFRASTRUCTURE_FAILED
-    assert "nothing was deleted" in capsys.readouterr().err
+    assert "nothing was deleted" in run_verb("restart pi", ExitCode.INFRASTRUCTURE_FAILED).err
     assert scripted_cluster.application()["metadata"]["uid"] == old["metadata"]["uid"]
 
 
 def test_refused_deletion_loses_nothing(
-    scripted_cluster: Cluster, copies: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    scripted_cluster: Cluster, copies: Path, monkeypatch: pytest.MonkeyPatch, run_verb: Verbs
 ) -> None:
     create_ended(scripted_cluster)
 
@@ -146,24 +144,22 @@ def test_refused_deletion_loses_nothing(
         raise Forbidden(403, "Forbidden", "no", "delete", "sparkapplications")
 
     inject(monkeypatch, "delete", refuse)
-    assert main(["restart", "pi"]) == ExitCode.API_FAILED
-    captured = capsys.readouterr()
+    captured = run_verb("restart pi", ExitCode.API_FAILED)
     assert (captured.out, "was deleted" in captured.err) == ("", False)
     assert list(copies.iterdir()) == []
 
 
 def test_lost_answer_to_the_deletion_keeps_the_manifest(
-    scripted_cluster: Cluster, copies: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    scripted_cluster: Cluster, copies: Path, monkeypatch: pytest.MonkeyPatch, run_verb: Verbs
 ) -> None:
     create_ended(scripted_cluster)
     inject(monkeypatch, "delete", lose_answer)
-    assert main(["restart", "pi"]) == ExitCode.API_FAILED
-    assert "pi was perhaps deleted, and not submitted again" in capsys.readouterr().err
+    assert "pi was perhaps deleted, and not submitted again" in run_verb("restart pi", ExitCode.API_FAILED).err
     assert len(list(copies.iterdir())) == 1
 
 
 def test_application_that_somebody_else_deletes_first_is_submitted(
-    scripted_cluster: Cluster, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    scripted_cluster: Cluster, monkeypatch: pytest.MonkeyPatch, run_verb: Verbs
 ) -> None:
     create_ended(scripted_cluster)
 
@@ -172,8 +168,7 @@ def test_application_that_somebody_else_deletes_first_is_submitted(
         raise NotFound(404, "NotFound", "not found", "delete", "sparkapplications")
 
     inject(monkeypatch, "delete", be_late)
-    assert main(["restart", "pi"]) == ExitCode.SUCCESS
-    assert capsys.readouterr().out == "sparkapplication.spark.apache.org/pi restarted\n"
+    assert run_verb("restart pi").out == "sparkapplication.spark.apache.org/pi restarted\n"
 
 
 def test_full_quota_is_freed_by_the_deletion(scripted_cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -193,7 +188,7 @@ def test_full_quota_is_freed_by_the_deletion(scripted_cluster: Cluster, monkeypa
 
 
 def test_quota_that_the_deletion_does_not_free_keeps_the_application(
-    scripted_cluster: Cluster, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    scripted_cluster: Cluster, monkeypatch: pytest.MonkeyPatch, run_verb: Verbs
 ) -> None:
     old = create_ended(scripted_cluster)
 
@@ -201,8 +196,7 @@ def test_quota_that_the_deletion_does_not_free_keeps_the_application(
         raise Forbidden(403, "Forbidden", QUOTA.format(used=2), "create", "sparkapplications")
 
     inject(monkeypatch, "create", refuse, into_dry_runs=True)
-    assert main(["restart", "pi"]) == ExitCode.API_FAILED
-    assert "exceeded quota: few" in capsys.readouterr().err
+    assert "exceeded quota: few" in run_verb("restart pi", ExitCode.API_FAILED).err
     assert scripted_cluster.application()["metadata"]["uid"] == old["metadata"]["uid"]
 
 
@@ -212,7 +206,7 @@ def test_result_that_a_task_has_not_read_yet_is_kept(
     scripted_cluster: Cluster,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    run_verb: Verbs,
 ) -> None:
     scripted_cluster.script = fail
     old = create_ended(scripted_cluster)
@@ -221,8 +215,7 @@ def test_result_that_a_task_has_not_read_yet_is_kept(
     (tmp_path / "pi.yaml").write_text(yaml.safe_dump(manifest))
     monkeypatch.chdir(tmp_path)
     scripted_cluster.annotate("pi", dag_id="sales", task_id="load", run_id="manual__1")
-    assert main(words) == ExitCode.INVALID
-    assert "task sales/load of Airflow has not read its result yet" in capsys.readouterr().err
+    assert "task sales/load of Airflow has not read its result yet" in run_verb(words, ExitCode.INVALID).err
     assert scripted_cluster.application()["metadata"]["uid"] == old["metadata"]["uid"]
     scripted_cluster.annotate("pi", result_taken_by="abc")
     assert main(words) == ExitCode.SUCCESS

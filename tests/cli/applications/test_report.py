@@ -15,6 +15,7 @@ from airflow_provider_spark_operator.core.report.events import find_pod_names
 from airflow_provider_spark_operator.kube.resources import EVENTS
 from tests.cli.applications.test_describe import forbid
 from tests.cli.cluster_objects import record_event
+from tests.cli.verbs import Verbs
 from tests.cluster import Cluster, fail, stay_submitted
 
 PRICES = '{"currency": "EUR", "prices": [{"coreHour": 3600000, "gibHour": 0}]}'
@@ -38,12 +39,11 @@ def create_applications(cluster: Cluster) -> None:
 
 
 def test_table_has_a_row_for_each_application_and_the_sums(
-    scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]
+    scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str], run_verb: Verbs
 ) -> None:
     create_applications(scripted_cluster)
     capsys.readouterr()
-    assert main(["report"]) == ExitCode.SUCCESS
-    shown = capsys.readouterr()
+    shown = run_verb("report")
     titles, *rows = shown.out.splitlines()
     assert titles.split()[:2] == ["APPLICATION", "DAG"], "a namespace is shown for several"
     assert [row.split()[0] for row in rows] == ["load", "pi", "TOTAL"]
@@ -52,7 +52,11 @@ def test_table_has_a_row_for_each_application_and_the_sums(
 
 
 def test_executors_without_pods_are_counted_by_their_events(
-    scripted_cluster: Cluster, prices: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    scripted_cluster: Cluster,
+    prices: str,
+    capsys: pytest.CaptureFixture[str],
+    run_verb: Verbs,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     create_applications(scripted_cluster)
     pi = scripted_cluster.application("pi")
@@ -62,8 +66,7 @@ def test_executors_without_pods_are_counted_by_their_events(
         time = f"2126-01-01T00:{minute:02}:00Z"
         record_event(scripted_cluster, reason.lower(), reason, time=time, about=executor)
     capsys.readouterr()
-    assert main(["report", "-o", "json", "--prices", prices]) == ExitCode.SUCCESS
-    row = json.loads(capsys.readouterr().out)["applications"][1]
+    row = json.loads(run_verb(["report", "-o", "json", "--prices", prices]).out)["applications"][1]
     assert row["executorCoreHours"] == 0.5
     assert row["cost"] == pytest.approx(1_800_000, rel=0.01), "the driver ran for milliseconds"
     assert not {"executorCoreHours", "executorGibHours"} & {*row["incomplete"]}
@@ -76,12 +79,11 @@ def test_executors_without_pods_are_counted_by_their_events(
 
 
 def test_json_has_the_cost_and_its_sum(
-    scripted_cluster: Cluster, prices: str, capsys: pytest.CaptureFixture[str]
+    scripted_cluster: Cluster, prices: str, capsys: pytest.CaptureFixture[str], run_verb: Verbs
 ) -> None:
     create_applications(scripted_cluster)
     capsys.readouterr()
-    assert main(["report", "-o", "json", "--prices", prices]) == ExitCode.SUCCESS
-    shown = json.loads(capsys.readouterr().out)
+    shown = json.loads(run_verb(["report", "-o", "json", "--prices", prices]).out)
     load, pi = shown["applications"]
     assert (load["task"], load["team"], load["outcome"]) == ("load", "sales", "Succeeded")
     assert (pi["task"], pi["team"], pi["outcome"]) == (None, None, "Failed")
@@ -92,11 +94,12 @@ def test_json_has_the_cost_and_its_sum(
     assert "executors" in {gap["what"] for gap in shown["total"]["missing"]}
 
 
-def test_csv_has_only_rows_and_no_formula(scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
+def test_csv_has_only_rows_and_no_formula(
+    scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str], run_verb: Verbs
+) -> None:
     create_applications(scripted_cluster)
     capsys.readouterr()
-    assert main(["report", "-A", "-o", "csv"]) == ExitCode.SUCCESS
-    rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+    rows = list(csv.DictReader(io.StringIO(run_verb("report -A -o csv").out)))
     assert [row["application"] for row in rows] == ["load", "pi"]
     assert rows[0]["dag"] == "'=HYPERLINK()"
     assert rows[1]["executorCoreHours"] == ""
@@ -104,33 +107,33 @@ def test_csv_has_only_rows_and_no_formula(scripted_cluster: Cluster, capsys: pyt
 
 
 def test_since_omits_only_applications_that_ended_earlier(
-    scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]
+    scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str], run_verb: Verbs
 ) -> None:
     create_applications(scripted_cluster)
     scripted_cluster.script = stay_submitted
     scripted_cluster.create("live")
     capsys.readouterr()
-    assert main(["report", "--since", "0s", "-o", "json"]) == ExitCode.SUCCESS
-    assert [row["application"] for row in json.loads(capsys.readouterr().out)["applications"]] == ["live"]
+    assert [row["application"] for row in json.loads(run_verb("report --since 0s -o json").out)["applications"]] == [
+        "live"
+    ]
 
 
-def test_nothing_to_report_is_no_error(scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["report"]) == ExitCode.SUCCESS
-    assert capsys.readouterr() == ("", "spark-operator: no runs of the last 7d found\n")
+def test_nothing_to_report_is_no_error(scripted_cluster: Cluster, run_verb: Verbs) -> None:
+    assert run_verb("report") == ("", "spark-operator: no runs of the last 7d found\n")
 
 
-def test_invalid_prices_are_invalid_input(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["report", "--prices", str(tmp_path / "none")]) == ExitCode.INVALID
-    assert "cannot be read" in capsys.readouterr().err
+def test_invalid_prices_are_invalid_input(tmp_path: Path, run_verb: Verbs) -> None:
+    assert "cannot be read" in run_verb(["report", "--prices", str(tmp_path / "none")], ExitCode.INVALID).err
 
 
 def test_groups_and_dag_select_and_sum_applications_of_the_cluster(
-    scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]
+    scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str], run_verb: Verbs
 ) -> None:
     create_applications(scripted_cluster)
     capsys.readouterr()
-    assert main(["report", "--by", "team", "-o", "json"]) == ExitCode.SUCCESS
-    groups = json.loads(capsys.readouterr().out)["groups"]
+    groups = json.loads(run_verb("report --by team -o json").out)["groups"]
     assert [(group["team"], group["runs"], group["failed"]) for group in groups] == [("", 1, 1), ("sales", 1, 0)]
-    assert main(["report", "--dag", "=HYPER*", "-o", "json"]) == ExitCode.SUCCESS
-    assert [row["application"] for row in json.loads(capsys.readouterr().out)["applications"]] == ["load"]
+    assert [
+        row["application"]
+        for row in json.loads(run_verb(["report", "--dag", "=HYPER*", "-o", "json"]).out)["applications"]
+    ] == ["load"]

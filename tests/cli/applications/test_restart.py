@@ -14,20 +14,18 @@ from airflow_provider_spark_operator.cli.submission.submission_options import OP
 from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
 from airflow_provider_spark_operator.core.parameters.parameters import Panel
 from tests.cli.parse import list_options
+from tests.cli.verbs import Verbs
 from tests.cluster import Cluster, fail, run_on, stay_submitted, succeed
 
 TASK = {"dag_id": "sales", "task_id": "load", "run_id": "manual__1"}
 
 
-def test_application_is_submitted_again_under_its_name(
-    scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_application_is_submitted_again_under_its_name(scripted_cluster: Cluster, run_verb: Verbs) -> None:
     scripted_cluster.script = fail
     old = scripted_cluster.create("pi", labels={"team": "a"}, annotations={"note": "x"})
     scripted_cluster.wait_for_end()
     scripted_cluster.script = succeed
-    assert main(["restart", "pi"]) == ExitCode.SUCCESS
-    assert capsys.readouterr().out == "sparkapplication.spark.apache.org/pi restarted\n"
+    assert run_verb("restart pi").out == "sparkapplication.spark.apache.org/pi restarted\n"
     scripted_cluster.wait_for_end()
     new = scripted_cluster.application()
     assert new["metadata"]["uid"] != old["metadata"]["uid"]
@@ -35,32 +33,25 @@ def test_application_is_submitted_again_under_its_name(
     assert new["spec"] == {"suspend": False} | old["spec"]  # the API server writes the default of the CRD
 
 
-def test_dry_run_prints_the_new_manifest_and_changes_nothing(
-    scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_dry_run_prints_the_new_manifest_and_changes_nothing(scripted_cluster: Cluster, run_verb: Verbs) -> None:
     scripted_cluster.script = stay_submitted
     old = scripted_cluster.create("pi")
-    assert main(["restart", "pi", "--executor-memory", "3g", "--dry-run", "-o", "json"]) == ExitCode.SUCCESS
-    captured = capsys.readouterr()
+    captured = run_verb("restart pi --executor-memory 3g --dry-run -o json")
     manifest = json.loads(captured.out)
     assert manifest["spec"]["sparkConf"]["spark.executor.memory"] == "3g"
     assert "status" not in manifest
     assert captured.err.endswith("the API server accepts the application; nothing was restarted\n")
     assert scripted_cluster.application()["metadata"]["uid"] == old["metadata"]["uid"]
-    assert main(["restart", "pi", "--dry-run", "--wait"]) == ExitCode.INVALID
-    assert "--dry-run submits nothing" in capsys.readouterr().err
+    assert "--dry-run submits nothing" in run_verb("restart pi --dry-run --wait", ExitCode.INVALID).err
 
 
-def test_running_application_is_restarted_and_followed(
-    scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_running_application_is_restarted_and_followed(scripted_cluster: Cluster, run_verb: Verbs) -> None:
     scripted_cluster.script = run_on
     scripted_cluster.create("pi")
     scripted_cluster.wait_for_state("RunningHealthy")
     scripted_cluster.do(lambda: scripted_cluster.resources.delete_pod("jobs", _find_driver(scripted_cluster)))
     scripted_cluster.script = succeed
-    assert main(["restart", "pi", "--follow"]) == ExitCode.SUCCESS
-    assert capsys.readouterr().out == "Pi is roughly 3.14\n"
+    assert run_verb("restart pi --follow").out == "Pi is roughly 3.14\n"
 
 
 def _find_driver(cluster: Cluster) -> str:
@@ -68,7 +59,7 @@ def _find_driver(cluster: Cluster) -> str:
 
 
 def test_suspended_application_stays_suspended_and_this_is_reported(
-    scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]
+    scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str], run_verb: Verbs
 ) -> None:
     scripted_cluster.script = stay_submitted
     scripted_cluster.create("pi")
@@ -76,8 +67,7 @@ def test_suspended_application_stays_suspended_and_this_is_reported(
     assert main(["restart", "pi"]) == ExitCode.SUCCESS
     expected = "jobs/pi is still suspended. To start it, run `spark-operator resume pi -n jobs`\n"
     assert capsys.readouterr().err.endswith(expected)
-    assert main(["restart", "pi", "--set", "spec.suspend=false"]) == ExitCode.SUCCESS
-    assert "suspended" not in capsys.readouterr().err
+    assert "suspended" not in run_verb("restart pi --set spec.suspend=false").err
 
 
 def test_kubeflow_application_is_restarted(kubeflow_cluster: Cluster) -> None:
@@ -123,10 +113,9 @@ def test_restart_has_the_resource_options_of_submit() -> None:
     assert resources | {"--conf"} <= set(submit) & set(restart)
 
 
-def test_invalid_resource_keeps_the_application(scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
+def test_invalid_resource_keeps_the_application(scripted_cluster: Cluster, run_verb: Verbs) -> None:
     uid = scripted_cluster.create("pi")["metadata"]["uid"]
-    assert main(["restart", "pi", "--executor-memory", "4x"]) == ExitCode.INVALID
-    assert "--executor-memory" in capsys.readouterr().err
+    assert "--executor-memory" in run_verb("restart pi --executor-memory 4x", ExitCode.INVALID).err
     assert scripted_cluster.application()["metadata"]["uid"] == uid
 
 
@@ -147,22 +136,21 @@ def test_another_name_is_refused_with_the_command_that_uses_it(capsys: pytest.Ca
     ],
 )
 def test_application_is_not_deleted_for_a_value_that_is_refused(
-    assignment: str, message: str, scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]
+    assignment: str, message: str, scripted_cluster: Cluster, run_verb: Verbs
 ) -> None:
     before = scripted_cluster.create("pi")["metadata"]["uid"]
-    assert main(["restart", "pi", "--set", assignment]) == ExitCode.INVALID
-    assert message in capsys.readouterr().err
+    assert message in run_verb(["restart", "pi", "--set", assignment], ExitCode.INVALID).err
     metadata = scripted_cluster.application()["metadata"]
     assert metadata["uid"] == before
     assert "deletionTimestamp" not in metadata
 
 
-def test_owned_application_is_refused(scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
+def test_owned_application_is_refused(scripted_cluster: Cluster, run_verb: Verbs) -> None:
     parent = scripted_cluster.create("daily")
     owner = {"apiVersion": parent["apiVersion"], "kind": parent["kind"], "name": "daily"}
     scripted_cluster.create("pi", ownerReferences=[{**owner, "uid": parent["metadata"]["uid"]}])
-    assert main(["restart", "pi"]) == ExitCode.INVALID
-    assert "it belongs to SparkApplication daily. Restart it through its owner" in capsys.readouterr().err
+    error = run_verb("restart pi", ExitCode.INVALID).err
+    assert "it belongs to SparkApplication daily. Restart it through its owner" in error
 
 
 def test_application_that_a_task_waits_for_is_refused(
@@ -189,7 +177,7 @@ def test_ended_application_of_a_task_belongs_to_no_task_afterwards(scripted_clus
 
 
 def test_application_that_is_not_released_is_printed_as_a_manifest(
-    scripted_cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    scripted_cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run_verb: Verbs
 ) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
 
@@ -199,8 +187,7 @@ def test_application_that_is_not_released_is_printed_as_a_manifest(
 
     scripted_cluster.create("pi")
     scripted_cluster.do(lambda: scripted_cluster.store.update(scripted_cluster.kind, "jobs", "pi", hold))
-    assert main(["restart", "pi", "--deletion-timeout", "1s"]) == ExitCode.TIMED_OUT
-    captured = capsys.readouterr()
+    captured = run_verb("restart pi --deletion-timeout 1s", ExitCode.TIMED_OUT)
     assert "was deleted and not submitted again. Its manifest is on stdout and in " in captured.err
     manifest = yaml.safe_load(captured.out)
     assert manifest["metadata"] == {"name": "pi", "namespace": "jobs"}

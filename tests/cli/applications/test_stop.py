@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 
-from airflow_provider_spark_operator.cli import main
 from airflow_provider_spark_operator.cli.base.errors import ExitCode
 from airflow_provider_spark_operator.core.dialects.dialect import read_progress
 from airflow_provider_spark_operator.core.dialects.progress import Phase
@@ -20,6 +19,7 @@ from airflow_provider_spark_operator.testing.applications import Application, Sc
 from local_kubernetes.api.kinds import kinds
 from tests.cli.local.test_local import build
 from tests.cli.process import run_command
+from tests.cli.verbs import Verbs
 from tests.cluster import NAMESPACE, Cluster, stay_submitted
 
 from kubelet.conditions import wait_until
@@ -155,7 +155,7 @@ def read_patched(cluster: Cluster) -> tuple[str, set[str]]:
 
 
 def test_missing_permission_to_patch_pods_changes_nothing(
-    scripted_cluster: Cluster, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    scripted_cluster: Cluster, monkeypatch: pytest.MonkeyPatch, run_verb: Verbs
 ) -> None:
     create_stream(scripted_cluster)
     patch = KubeClient.patch
@@ -166,17 +166,13 @@ def test_missing_permission_to_patch_pods_changes_nothing(
         return await patch(client, resource, *arguments, **options)
 
     monkeypatch.setattr(KubeClient, "patch", refuse_pods)
-    assert main(["stop", "pi"]) == ExitCode.API_FAILED
-    assert "User a cannot patch pods" in capsys.readouterr().err
+    assert "User a cannot patch pods" in run_verb("stop pi", ExitCode.API_FAILED).err
     assert read_patched(scripted_cluster) == ("Always", set())
 
 
-def test_program_that_cannot_see_the_request_is_refused(
-    scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_program_that_cannot_see_the_request_is_refused(scripted_cluster: Cluster, run_verb: Verbs) -> None:
     create_stream(scripted_cluster, sees_request=False)
-    assert main(["stop", "pi"]) == ExitCode.INVALID
-    assert capsys.readouterr().err == (
+    assert run_verb("stop pi", ExitCode.INVALID).err == (
         "spark-operator: error: could not stop SparkApplication jobs/pi: driver pod pi-0-driver has no downward API "
         "volume with the annotation spark.operator/stop-requested, so its program cannot see the request. Add the "
         "volume as in docs/guides/streaming.md before the next submission. To end the application at once, run "
@@ -186,20 +182,17 @@ def test_program_that_cannot_see_the_request_is_refused(
     assert len(list_pods(scripted_cluster)) == 1
 
 
-def test_application_without_driver_is_refused(scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
+def test_application_without_driver_is_refused(scripted_cluster: Cluster, run_verb: Verbs) -> None:
     scripted_cluster.script = stay_submitted
     scripted_cluster.create("pi")
-    assert main(["stop", "pi"]) == ExitCode.INVALID
-    assert capsys.readouterr().err == (
+    assert run_verb("stop pi", ExitCode.INVALID).err == (
         "spark-operator: error: could not stop SparkApplication jobs/pi: it has no driver. To end the application at "
         "once, run `spark-operator delete pi -n jobs`\n"
     )
     assert "deletionTimestamp" not in scripted_cluster.application("pi")["metadata"]
 
 
-def test_application_of_another_resource_is_refused(
-    scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_application_of_another_resource_is_refused(scripted_cluster: Cluster, run_verb: Verbs) -> None:
     create_stream(scripted_cluster)
     scripted_cluster.script = stay_submitted
     parent = scripted_cluster.create("daily")
@@ -210,8 +203,8 @@ def test_application_of_another_resource_is_refused(
         return {**application, "metadata": {**application["metadata"], "ownerReferences": owners}}
 
     scripted_cluster.do(lambda: scripted_cluster.store.update(scripted_cluster.kind, NAMESPACE, "pi", set_owner))
-    assert main(["stop", "pi", "--timeout", "1s"]) == ExitCode.INVALID
-    assert "pi: it belongs to SparkApplication daily. Stop it through its owner" in capsys.readouterr().err
+    error = run_verb("stop pi --timeout 1s", ExitCode.INVALID).err
+    assert "pi: it belongs to SparkApplication daily. Stop it through its owner" in error
     assert read_patched(scripted_cluster) == ("Always", set())
 
 
@@ -219,7 +212,7 @@ def test_application_of_another_resource_is_refused(
 def test_driver_that_replaces_the_first_one_is_asked_too(
     scripted_cluster: Cluster,
     monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    run_verb: Verbs,
     is_replaced_before: bool,
 ) -> None:
     uids: list[str] = []
@@ -253,15 +246,14 @@ def test_driver_that_replaces_the_first_one_is_asked_too(
 
     create_stream(scripted_cluster, end=end_on_request)
     monkeypatch.setattr(KubeClient, "patch", replace_and_patch)
-    assert main(["stop", "pi", "--timeout", "20s"]) == ExitCode.SUCCESS
-    err = capsys.readouterr().err
+    err = run_verb("stop pi --timeout 20s").err
     assert err.count("asked the program of") == (1 if is_replaced_before else 2)
     assert "the restart policy of SparkApplication jobs/pi is now Never; it was " in err
     assert read_patched(scripted_cluster) == ("Never", {ANNOTATION_STOP})
 
 
 def test_application_that_was_deleted_meanwhile_is_reported_once(
-    scripted_cluster: Cluster, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    scripted_cluster: Cluster, monkeypatch: pytest.MonkeyPatch, run_verb: Verbs
 ) -> None:
     create_stream(scripted_cluster)
     delete = KubeClient.delete
@@ -272,8 +264,7 @@ def test_application_that_was_deleted_meanwhile_is_reported_once(
         return await delete(client, *arguments, **options)
 
     monkeypatch.setattr(KubeClient, "delete", delete_twice)
-    assert main(["stop", "pi", "--timeout", "1s"]) == ExitCode.TIMED_OUT
-    err = capsys.readouterr().err
+    err = run_verb("stop pi --timeout 1s", ExitCode.TIMED_OUT).err
     assert (err.count("was already deleted"), err.count("was deleted")) == (1, 0), err
 
 
@@ -288,15 +279,14 @@ def test_application_that_was_deleted_meanwhile_is_reported_once(
     ],
 )
 def test_driver_pod_that_is_not_deleted_in_time_is_named(
-    scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str], finalizers: list[str], expected: str
+    scripted_cluster: Cluster, run_verb: Verbs, finalizers: list[str], expected: str
 ) -> None:
     def hold(pod: JsonObject) -> JsonObject:
         return {**pod, "metadata": {**pod["metadata"], "finalizers": finalizers}}
 
     create_stream(scripted_cluster)
     scripted_cluster.do(lambda: scripted_cluster.store.update(kinds.PODS, NAMESPACE, "pi-0-driver", hold))
-    assert main(["stop", "pi", "--timeout", "0s", "--deletion-timeout", "1s"]) == ExitCode.TIMED_OUT
-    assert expected in capsys.readouterr().err
+    assert expected in run_verb("stop pi --timeout 0s --deletion-timeout 1s", ExitCode.TIMED_OUT).err
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,7 @@ from airflow_provider_spark_operator.follow.submission.sql_driver import MARK
 from airflow_provider_spark_operator.follow.watching import wait
 from airflow_provider_spark_operator.testing.applications import Application
 from tests.cli.process import read_line, start_command, wait_for_exit
+from tests.cli.verbs import Verbs
 from tests.cluster import Cluster, fail, run_on
 
 MANIFEST: dict[str, Any] = {
@@ -61,17 +62,15 @@ def read_spec(cluster: Cluster) -> dict[str, Any]:
     "words", [["status", "pi", "-o", "yaml"], ["status", "pi", "-o", "json"], ["list", "-o", "json"]]
 )
 def test_printed_application_can_be_submitted_under_another_name(
-    words: list[str], scripted_cluster: Cluster, folder: Path, capsys: pytest.CaptureFixture[str]
+    words: list[str], scripted_cluster: Cluster, folder: Path, run_verb: Verbs
 ) -> None:
     scripted_cluster.script = run_on
-    assert main(["submit", "pi.yaml", "--ttl", "1h"]) == ExitCode.SUCCESS
-    capsys.readouterr()
-    assert main(words) == ExitCode.SUCCESS
-    printed = capsys.readouterr().out
+    run_verb("submit pi.yaml --ttl 1h")
+    printed = run_verb(words).out
     assert ("resourceVersion" in printed, "currentState" in printed) == (True, True)
     (folder / "printed.yaml").write_text(printed)
-    assert main(["submit", "printed.yaml", "--name", "pi-2"]) == ExitCode.SUCCESS
-    assert "its status and the metadata that the API has set are left out" in capsys.readouterr().err
+    error = run_verb("submit printed.yaml --name pi-2").err
+    assert "its status and the metadata that the API has set are left out" in error
     assert scripted_cluster.application("pi-2")["spec"] == scripted_cluster.application("pi")["spec"]
 
 
@@ -94,34 +93,32 @@ def test_copy_of_a_program_shares_no_name_with_the_first_application(
     assert conf == ["job-b", "job-c"]
 
 
-def test_list_of_two_applications_is_refused(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_list_of_two_applications_is_refused(folder: Path, run_verb: Verbs) -> None:
     (folder / "two.yaml").write_text(
         yaml.safe_dump({"apiVersion": "v1", "kind": "List", "items": [MANIFEST, MANIFEST]})
     )
-    assert main(["submit", "two.yaml"]) == ExitCode.INVALID
-    assert "contains 2 manifests; it must contain one SparkApplication" in capsys.readouterr().err
+    error = run_verb("submit two.yaml", ExitCode.INVALID).err
+    assert "contains 2 manifests; it must contain one SparkApplication" in error
 
 
 @pytest.mark.usefixtures("folder", "scripted_cluster")
 @pytest.mark.parametrize("options", [[], ["--wait"]], ids=["created", "waited"])
-def test_name_alone_is_printed_for_scripts(capsys: pytest.CaptureFixture[str], options: list[str]) -> None:
-    assert main(["submit", "pi.yaml", "-o", "name", *options]) == ExitCode.SUCCESS
-    assert capsys.readouterr().out == "sparkapplication.spark.apache.org/pi\n"
+def test_name_alone_is_printed_for_scripts(run_verb: Verbs, options: list[str]) -> None:
+    assert run_verb(["submit", "pi.yaml", "-o", "name", *options]).out == "sparkapplication.spark.apache.org/pi\n"
 
 
 @pytest.mark.usefixtures("folder")
-def test_manifest_is_submitted(scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["submit", "pi.yaml"]) == ExitCode.SUCCESS
-    assert capsys.readouterr().out == "sparkapplication.spark.apache.org/pi created\n"
+def test_manifest_is_submitted(scripted_cluster: Cluster, run_verb: Verbs) -> None:
+    assert run_verb("submit pi.yaml").out == "sparkapplication.spark.apache.org/pi created\n"
     stored = scripted_cluster.application("pi")
     assert stored["metadata"]["namespace"] == "jobs"
     assert stored["spec"]["mainClass"] == "Pi"
 
 
 @pytest.mark.usefixtures("folder", "scripted_cluster")
-def test_warning_is_a_note(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["submit", "pi.yaml", "--ttl", "1s"]) == ExitCode.SUCCESS
-    assert "spark-operator: warning: SparkApplication jobs/pi is deleted 1 s after it ends" in capsys.readouterr().err
+def test_warning_is_a_note(run_verb: Verbs) -> None:
+    error = run_verb("submit pi.yaml --ttl 1s").err
+    assert "spark-operator: warning: SparkApplication jobs/pi is deleted 1 s after it ends" in error
 
 
 def test_manifest_is_read_from_standard_input(scripted_cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -152,12 +149,9 @@ def test_options_override_the_manifest_and_set_overrides_the_options(scripted_cl
 
 
 @pytest.mark.usefixtures("folder")
-def test_script_and_its_files_become_a_config_map(
-    scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_script_and_its_files_become_a_config_map(scripted_cluster: Cluster, run_verb: Verbs) -> None:
     words = ["submit", "Daily report.py", "--image", "spark:4.3.0", "--py-files", "lib.py", "--", "--day", "1"]
-    assert main(words) == ExitCode.INVALID
-    assert "cannot be stored in a ConfigMap" in capsys.readouterr().err
+    assert "cannot be stored in a ConfigMap" in run_verb(words, ExitCode.INVALID).err
     words[1] = "job.py"
     assert main(words) == ExitCode.SUCCESS
     spec = read_spec(scripted_cluster)
@@ -185,35 +179,29 @@ def test_binary_file_is_uploaded(scripted_cluster: Cluster, folder: Path) -> Non
 
 
 @pytest.mark.usefixtures("folder")
-def test_binary_file_without_a_store_names_the_option(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["submit", "job.py", "--image", "spark:4.3.0", "--py-files", "lib.zip"]) == ExitCode.INVALID
-    assert "set --upload-to to a URL" in capsys.readouterr().err
+def test_binary_file_without_a_store_names_the_option(run_verb: Verbs) -> None:
+    error = run_verb("submit job.py --image spark:4.3.0 --py-files lib.zip", ExitCode.INVALID).err
+    assert "set --upload-to to a URL" in error
 
 
-def test_failed_upload_is_exit_code_5(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_failed_upload_is_exit_code_5(folder: Path, run_verb: Verbs) -> None:
     (folder / "bucket").write_text("a file in the way")
     words = ["submit", "job.py", "--image", "spark:4.3.0", "--py-files", "lib.zip"]
-    assert main([*words, "--upload-to", f"file://{folder}/bucket"]) == ExitCode.INFRASTRUCTURE_FAILED
-    assert "could not upload lib.zip" in capsys.readouterr().err
+    error = run_verb([*words, "--upload-to", f"file://{folder}/bucket"], ExitCode.INFRASTRUCTURE_FAILED).err
+    assert "could not upload lib.zip" in error
 
 
 @pytest.mark.usefixtures("folder")
-def test_follow_prints_the_log_and_returns_the_result(
-    scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["submit", "pi.yaml", "--follow"]) == ExitCode.SUCCESS
-    captured = capsys.readouterr()
+def test_follow_prints_the_log_and_returns_the_result(scripted_cluster: Cluster, run_verb: Verbs) -> None:
+    captured = run_verb("submit pi.yaml --follow")
     assert captured.out == "Pi is roughly 3.14\n"
     assert "SparkApplication jobs/pi created" in captured.err
     scripted_cluster.script = fail
-    assert main(["submit", "pi.yaml", "--name", "broken", "--wait"]) == ExitCode.APPLICATION_FAILED
-    assert capsys.readouterr().out == ""
+    assert run_verb("submit pi.yaml --name broken --wait", ExitCode.APPLICATION_FAILED).out == ""
 
 
 @pytest.mark.usefixtures("folder")
-def test_follow_prints_routine_lines_of_spark_only_if_verbose(
-    scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_follow_prints_routine_lines_of_spark_only_if_verbose(scripted_cluster: Cluster, run_verb: Verbs) -> None:
     routine = "26/01/01 00:00:00 INFO SparkContext: Running Spark version 4.3.0"
 
     async def write_and_succeed(application: Any) -> None:
@@ -223,19 +211,15 @@ def test_follow_prints_routine_lines_of_spark_only_if_verbose(
         application.succeed()
 
     scripted_cluster.script = write_and_succeed
-    assert main(["submit", "pi.yaml", "--follow"]) == ExitCode.SUCCESS
-    out, err = capsys.readouterr()
+    out, err = run_verb("submit pi.yaml --follow")
     assert out == "rows 7\n"
     assert err.count("hidden: 1 log line of Spark below level WARNING; --verbose shows it") == 1
-    assert main(["submit", "pi.yaml", "--name", "verbose", "--follow", "--verbose"]) == ExitCode.SUCCESS
-    out, err = capsys.readouterr()
+    out, err = run_verb("submit pi.yaml --name verbose --follow --verbose")
     assert (out, "hidden" in err) == (f"{routine}\nrows 7\n", False)
 
 
 @pytest.mark.usefixtures("folder")
-def test_rows_of_sql_are_printed_without_other_output(
-    scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_rows_of_sql_are_printed_without_other_output(scripted_cluster: Cluster, run_verb: Verbs) -> None:
     async def write_and_succeed(application: Any) -> None:
         application.start()
         for line in ("26/01/01 00:00:00 WARN SparkEnv: slow", f"{MARK}day", "+ exec java", f"{MARK}2026-01-31"):
@@ -244,8 +228,7 @@ def test_rows_of_sql_are_printed_without_other_output(
 
     scripted_cluster.script = write_and_succeed
     words = ["query.sql", "--sql-parameter", "day=2026-01-31", "--image", "spark:4.3.0", "-f", "--sql-format", "csv"]
-    assert main(["submit", *words]) == ExitCode.SUCCESS
-    assert capsys.readouterr().out == "day\n2026-01-31\n"
+    assert run_verb(["submit", *words]).out == "day\n2026-01-31\n"
     (config_map,) = read_spec(scripted_cluster)["configMapSpecs"]
     assert json.loads(config_map["data"][ARGUMENTS])["keywords"] == {
         "statements": [
@@ -262,7 +245,7 @@ def test_rows_of_sql_are_printed_without_other_output(
 @pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize("ends", ["succeeds", "fails"])
 def test_quiet_command_prints_only_the_output_of_the_program_and_the_cause(
-    ends: str, scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]
+    ends: str, scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str], run_verb: Verbs
 ) -> None:
     async def write_and_end(application: Any) -> None:
         application.start()
@@ -279,8 +262,7 @@ def test_quiet_command_prints_only_the_output_of_the_program_and_the_cause(
     else:
         assert (code, err.count("\n")) == (ExitCode.APPLICATION_FAILED, 1)
         assert err.startswith("spark-operator: error: SparkApplication jobs/pi failed")
-    assert main(["submit", "pi.yaml", "--name", "loud", "--wait"]) == code
-    assert "loud created" in capsys.readouterr().err
+    assert "loud created" in run_verb("submit pi.yaml --name loud --wait", code).err
 
 
 async def test_interrupted_follow_leaves_the_application(scripted_cluster: Cluster, folder: Path) -> None:
@@ -321,11 +303,8 @@ def test_executors_of_a_program_are_named_after_the_application(
 
 
 @pytest.mark.usefixtures("folder")
-def test_dry_run_prints_the_manifest_and_creates_nothing(
-    scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["submit", "pi.yaml", "--executor-memory", "3g", "--dry-run"]) == ExitCode.SUCCESS
-    captured = capsys.readouterr()
+def test_dry_run_prints_the_manifest_and_creates_nothing(scripted_cluster: Cluster, run_verb: Verbs) -> None:
+    captured = run_verb("submit pi.yaml --executor-memory 3g --dry-run")
     manifest = yaml.safe_load(captured.out)
     assert list(manifest) == ["apiVersion", "kind", "metadata", "spec"]
     assert manifest["metadata"]["namespace"] == "jobs"
@@ -334,54 +313,44 @@ def test_dry_run_prints_the_manifest_and_creates_nothing(
     assert scripted_cluster.applications() == []
 
 
-def test_dry_run_uploads_nothing(scripted_cluster: Cluster, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_dry_run_uploads_nothing(scripted_cluster: Cluster, folder: Path, run_verb: Verbs) -> None:
     (folder / "data.bin").write_bytes(bytes(range(256)))
     words = ["--files", "data.bin", "--upload-to", f"file://{folder}/store", "--download-from", "s3a://b/store"]
-    assert main(["submit", "job.py", *words, "--image", "spark:4.3.0", "--dry-run"]) == ExitCode.SUCCESS
-    assert "data.bin" in capsys.readouterr().out
+    assert "data.bin" in run_verb(["submit", "job.py", *words, "--image", "spark:4.3.0", "--dry-run"]).out
     assert not (folder / "store").exists()
     assert scripted_cluster.applications() == []
 
 
 @pytest.mark.usefixtures("folder")
-def test_dry_run_reports_what_prevents_the_submission(
-    scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_dry_run_reports_what_prevents_the_submission(scripted_cluster: Cluster, run_verb: Verbs) -> None:
     scripted_cluster.create("pi")
-    assert main(["submit", "pi.yaml", "--dry-run"]) == ExitCode.API_FAILED
-    assert "SparkApplication jobs/pi already exists" in capsys.readouterr().err
-    assert main(["submit", "pi.yaml", "--dry-run", "--wait"]) == ExitCode.INVALID
-    assert "--dry-run submits nothing: leave out --wait and --follow" in capsys.readouterr().err
+    assert "SparkApplication jobs/pi already exists" in run_verb("submit pi.yaml --dry-run", ExitCode.API_FAILED).err
+    error = run_verb("submit pi.yaml --dry-run --wait", ExitCode.INVALID).err
+    assert "--dry-run submits nothing: leave out --wait and --follow" in error
 
 
 @pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize(("words", "has_status"), [(["--dry-run"], False), ([], True)])
 def test_application_is_printed_in_the_chosen_format(
-    words: list[str], has_status: bool, scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]
+    words: list[str], has_status: bool, scripted_cluster: Cluster, run_verb: Verbs
 ) -> None:
-    assert main(["submit", "pi.yaml", *words, "-o", "json"]) == ExitCode.SUCCESS
-    printed = json.loads(capsys.readouterr().out)
+    printed = json.loads(run_verb(["submit", "pi.yaml", *words, "-o", "json"]).out)
     assert (printed["metadata"]["name"], "uid" in printed["metadata"]) == ("pi", has_status)
-    assert main(["submit", "pi.yaml", "--name", "pi-2", *words, "-o", "name"]) == ExitCode.SUCCESS
-    assert capsys.readouterr().out == "sparkapplication.spark.apache.org/pi-2\n"
+    printed = run_verb(["submit", "pi.yaml", "--name", "pi-2", *words, "-o", "name"]).out
+    assert printed == "sparkapplication.spark.apache.org/pi-2\n"
     assert bool(scripted_cluster.applications()) is has_status
 
 
 @pytest.mark.usefixtures("folder")
-def test_replace_deletes_the_application_with_the_name(
-    scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["submit", "pi.yaml", "--replace"]) == ExitCode.SUCCESS
-    assert capsys.readouterr().out == "sparkapplication.spark.apache.org/pi created\n"
+def test_replace_deletes_the_application_with_the_name(scripted_cluster: Cluster, run_verb: Verbs) -> None:
+    assert run_verb("submit pi.yaml --replace").out == "sparkapplication.spark.apache.org/pi created\n"
     old = scripted_cluster.application()
     scripted_cluster.wait_for_end()
-    assert main(["submit", "pi.yaml", "--replace", "--dry-run", "--ttl", "1s"]) == ExitCode.SUCCESS
-    error = capsys.readouterr().err
+    error = run_verb("submit pi.yaml --replace --dry-run --ttl 1s").err
     assert "nothing was replaced" in error
     assert error.count("warning: SparkApplication jobs/pi is deleted 1 s after it ends") == 1
     assert scripted_cluster.application()["metadata"]["uid"] == old["metadata"]["uid"]
-    assert main(["submit", "pi.yaml", "--replace", "--executor-memory", "3g"]) == ExitCode.SUCCESS
-    captured = capsys.readouterr()
+    captured = run_verb("submit pi.yaml --replace --executor-memory 3g")
     assert captured.out == "sparkapplication.spark.apache.org/pi replaced\n"
     assert captured.err.count("is not set: give the Spark image") == 1
     assert scripted_cluster.application()["metadata"]["uid"] != old["metadata"]["uid"]
@@ -389,40 +358,36 @@ def test_replace_deletes_the_application_with_the_name(
 
 
 @pytest.mark.usefixtures("folder")
-def test_replace_keeps_an_application_that_a_task_waits_for(
-    scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_replace_keeps_an_application_that_a_task_waits_for(scripted_cluster: Cluster, run_verb: Verbs) -> None:
     scripted_cluster.script = run_on
     uid = scripted_cluster.create("pi")["metadata"]["uid"]
     scripted_cluster.wait_for_state("RunningHealthy")
     scripted_cluster.annotate("pi", dag_id="etl", task_id="load", run_id="manual__1")
-    assert main(["submit", "pi.yaml", "--replace"]) == ExitCode.INVALID
-    assert "could not replace SparkApplication jobs/pi: task etl/load of Airflow waits" in capsys.readouterr().err
+    error = run_verb("submit pi.yaml --replace", ExitCode.INVALID).err
+    assert "could not replace SparkApplication jobs/pi: task etl/load of Airflow waits" in error
     assert scripted_cluster.application()["metadata"]["uid"] == uid
 
 
-def test_replace_needs_a_name(scripted_cluster: Cluster, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_replace_needs_a_name(scripted_cluster: Cluster, folder: Path, run_verb: Verbs) -> None:
     (folder / "many.yaml").write_text(yaml.safe_dump({**MANIFEST, "metadata": {"generateName": "pi-"}}))
-    assert main(["submit", "many.yaml", "--replace"]) == ExitCode.INVALID
-    error = capsys.readouterr().err
+    error = run_verb("submit many.yaml --replace", ExitCode.INVALID).err
     assert "many.yaml: metadata.name: is required: add the name of the application to replace" in error
-    assert main(["submit", "job.py", "--image", "spark:4.3.0", "--replace"]) == ExitCode.INVALID
-    assert "Add --name NAME to name the application to replace" in capsys.readouterr().err
+    error = run_verb("submit job.py --image spark:4.3.0 --replace", ExitCode.INVALID).err
+    assert "Add --name NAME to name the application to replace" in error
     assert scripted_cluster.applications() == []
     assert main(["submit", "job.py", "--image", "spark:4.3.0", "--replace", "--name", "job"]) == ExitCode.SUCCESS
 
 
 @pytest.mark.usefixtures("folder")
-def test_taken_name_is_exit_code_3(scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
+def test_taken_name_is_exit_code_3(scripted_cluster: Cluster, run_verb: Verbs) -> None:
     scripted_cluster.create("pi")
-    assert main(["submit", "pi.yaml"]) == ExitCode.API_FAILED
-    error = capsys.readouterr().err
+    error = run_verb("submit pi.yaml", ExitCode.API_FAILED).err
     assert "error: SparkApplication jobs/pi already exists; it is in state " in error
     assert ". Delete it with `spark-operator delete pi -n jobs --wait`, replace it with `submit --replace`, or" in error
     labels, annotations = {LABEL_TASK: "a1"}, {ANNOTATION_DAG_ID: "etl", ANNOTATION_TASK_ID: "load"}
     scripted_cluster.create("theirs", labels=labels, annotations=annotations)
-    assert main(["submit", "pi.yaml", "--name", "theirs"]) == ExitCode.API_FAILED
-    assert "jobs/theirs already exists and belongs to task load of DAG etl" in capsys.readouterr().err
+    error = run_verb("submit pi.yaml --name theirs", ExitCode.API_FAILED).err
+    assert "jobs/theirs already exists and belongs to task load of DAG etl" in error
 
 
 @pytest.mark.parametrize(
@@ -461,10 +426,9 @@ def test_taken_name_is_exit_code_3(scripted_cluster: Cluster, capsys: pytest.Cap
 )
 @pytest.mark.usefixtures("folder")
 def test_invalid_input_is_exit_code_2(
-    words: list[str], message: str, scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]
+    words: list[str], message: str, scripted_cluster: Cluster, run_verb: Verbs
 ) -> None:
-    assert main(["submit", *words]) == ExitCode.INVALID
-    assert message in capsys.readouterr().err
+    assert message in run_verb(["submit", *words], ExitCode.INVALID).err
     assert scripted_cluster.applications() == []
 
 
@@ -478,31 +442,26 @@ def test_program_is_submitted_to_kubeflow(kubeflow_cluster: Cluster) -> None:
     assert spec["executor"]["instances"] == 3
 
 
-def test_application_above_its_core_hours_is_deleted(
-    scripted_cluster: Cluster, folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_application_above_its_core_hours_is_deleted(scripted_cluster: Cluster, folder: Path, run_verb: Verbs) -> None:
     scripted_cluster.script = run_on
-    assert main(["submit", "pi.yaml", "--follow", "--max-core-hours", "1e-9"]) == ExitCode.BUDGET_EXCEEDED
-    printed = capsys.readouterr().err
+    printed = run_verb("submit pi.yaml --follow --max-core-hours 1e-9", ExitCode.BUDGET_EXCEEDED).err
     assert "SparkApplication jobs/pi exceeded its budget: it has used" in printed
     assert "of at most 1e-09 core-hours; it is being deleted. Raise --max-core-hours, or request less" in printed
     assert scripted_cluster.applications() == []
 
 
-def test_application_above_its_cost_is_deleted(
-    scripted_cluster: Cluster, folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_application_above_its_cost_is_deleted(scripted_cluster: Cluster, folder: Path, run_verb: Verbs) -> None:
     scripted_cluster.script = run_on
     prices = folder / "prices.json"
     prices.write_text('{"currency": "EUR", "prices": [{"coreHour": 1, "gibHour": 1}]}')
     words = ["submit", "pi.yaml", "--wait", "--max-cost", "1e-9", "--prices", str(prices)]
-    assert main(words) == ExitCode.BUDGET_EXCEEDED
-    assert "of at most 1e-09 EUR; it is being deleted. Raise --max-cost, or request less" in capsys.readouterr().err
+    error = run_verb(words, ExitCode.BUDGET_EXCEEDED).err
+    assert "of at most 1e-09 EUR; it is being deleted. Raise --max-cost, or request less" in error
     assert scripted_cluster.applications() == []
 
 
 def test_application_that_succeeds_before_its_deletion_is_a_success(
-    scripted_cluster: Cluster, folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    scripted_cluster: Cluster, folder: Path, run_verb: Verbs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def end(application: Application) -> None:
         application.succeed()
@@ -513,8 +472,7 @@ def test_application_that_succeeds_before_its_deletion_is_a_success(
 
     scripted_cluster.script = run_on
     monkeypatch.setattr(wait, "cancel", cancel_late)
-    assert main(["submit", "pi.yaml", "--wait", "--max-core-hours", "1e-9"]) == ExitCode.SUCCESS
-    printed = capsys.readouterr().err
+    printed = run_verb("submit pi.yaml --wait --max-core-hours 1e-9").err
     assert "SparkApplication jobs/pi: The application succeeded." in printed
     assert "exceeded" not in printed
     assert len(scripted_cluster.applications()) == 1
@@ -534,8 +492,7 @@ def test_application_that_succeeds_before_its_deletion_is_a_success(
     ],
 )
 def test_invalid_budget_is_a_usage_error(
-    words: list[str], problem: str, scripted_cluster: Cluster, folder: Path, capsys: pytest.CaptureFixture[str]
+    words: list[str], problem: str, scripted_cluster: Cluster, folder: Path, run_verb: Verbs
 ) -> None:
-    assert main(["submit", "pi.yaml", *words]) == ExitCode.INVALID
-    assert problem in capsys.readouterr().err
+    assert problem in run_verb(["submit", "pi.yaml", *words], ExitCode.INVALID).err
     assert scripted_cluster.applications() == []

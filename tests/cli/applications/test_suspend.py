@@ -17,6 +17,7 @@ from airflow_provider_spark_operator.crds import build_custom_resource_definitio
 from airflow_provider_spark_operator.follow.submission.stop import set_suspended
 from airflow_provider_spark_operator.testing.applications import Application
 from airflow_provider_spark_operator.testing.dialect_states import build_kubeflow_definition
+from tests.cli.verbs import Verbs
 from tests.cluster import Cluster, run_on, stay_submitted
 
 
@@ -51,7 +52,7 @@ def test_suspend_fails_if_the_operator_ignores_the_field(
 
 
 def test_suspend_waits_for_the_operator(
-    scripted_cluster: Cluster, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    scripted_cluster: Cluster, monkeypatch: pytest.MonkeyPatch, run_verb: Verbs
 ) -> None:
     async def react(application: Application) -> None:
         application.suspend()
@@ -65,8 +66,7 @@ def test_suspend_waits_for_the_operator(
     scripted_cluster.script = run_on
     scripted_cluster.create("pi")
     scripted_cluster.wait_for_state("RunningHealthy")
-    assert main(["suspend", "pi"]) == ExitCode.SUCCESS
-    assert capsys.readouterr().out == "sparkapplication.spark.apache.org/pi suspended\n"
+    assert run_verb("suspend pi").out == "sparkapplication.spark.apache.org/pi suspended\n"
 
 
 def test_application_that_has_ended_cannot_be_suspended(

@@ -18,6 +18,7 @@ from airflow_provider_spark_operator.kube.resources import ResourceType
 from local_kubernetes.clock import utc_now
 from tests.cli.output.test_tables import Terminal, open_terminal
 from tests.cli.program.test_completion import complete
+from tests.cli.verbs import Verbs
 from tests.cluster import Cluster, fail, stay_submitted
 
 LONG_DAG, LONG_TASK = "monthly_customer_revenue_report", "transform.aggregate_by_region_and_product"
@@ -84,11 +85,8 @@ def test_list_shows_only_applications_of_the_task(
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
 @pytest.mark.usefixtures("cluster")
-def test_describe_shows_the_newest_application_of_the_task(
-    words: list[str], name: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["describe", *words]) == ExitCode.SUCCESS
-    text = capsys.readouterr().out
+def test_describe_shows_the_newest_application_of_the_task(words: list[str], name: str, run_verb: Verbs) -> None:
+    text = run_verb(["describe", *words]).out
     assert re.search(rf"^Name: +{name}$", text, re.MULTILINE)
     assert "Labels:" not in text
 
@@ -106,28 +104,25 @@ def test_describe_shows_the_newest_application_of_the_task(
 )
 @pytest.mark.usefixtures("cluster")
 def test_verbs_of_one_application_choose_the_newest_of_the_task(
-    words: list[str], code: ExitCode, found: str, capsys: pytest.CaptureFixture[str]
+    words: list[str], code: ExitCode, found: str, run_verb: Verbs
 ) -> None:
-    assert main([*words, "--dag", "sales", "--task", "load"]) == code
-    captured = capsys.readouterr()
+    captured = run_verb([*words, "--dag", "sales", "--task", "load"], code)
     assert found in captured.out + captured.err
-    assert main([*words, "--dag", "sale"]) == ExitCode.API_FAILED
-    assert "no application with --dag sale in namespace jobs (5 others): did you mean sales?" in capsys.readouterr().err
+    error = run_verb([*words, "--dag", "sale"], ExitCode.API_FAILED).err
+    assert "no application with --dag sale in namespace jobs (5 others): did you mean sales?" in error
     assert main([*words, NEW, "--dag", "sales"]) == ExitCode.INVALID
 
 
-def test_describe_of_a_task_without_application_fails(
-    scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_describe_of_a_task_without_application_fails(scripted_cluster: Cluster, run_verb: Verbs) -> None:
     scripted_cluster.create("pi")
-    assert main(["describe", "--dag", "sales", "--task", "load"]) == ExitCode.API_FAILED
-    assert "no application with --dag sales --task load in namespace jobs (1 other)\n" in capsys.readouterr().err
+    error = run_verb("describe --dag sales --task load", ExitCode.API_FAILED).err
+    assert "no application with --dag sales --task load in namespace jobs (1 other)\n" in error
 
 
 @pytest.mark.parametrize("dag", ["sales", "sale"], ids=["found", "not found"])
 @pytest.mark.usefixtures("cluster")
 def test_describe_of_a_task_searches_the_permitted_groups_and_names_the_others(
-    dag: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], cluster: Cluster
+    dag: str, monkeypatch: pytest.MonkeyPatch, run_verb: Verbs, cluster: Cluster
 ) -> None:
     own = cluster.application(NEW)["apiVersion"].partition("/")[0]
     list_objects = KubeClient.list
@@ -142,8 +137,7 @@ def test_describe_of_a_task_searches_the_permitted_groups_and_names_the_others(
 
     monkeypatch.setattr(KubeClient, "list", refuse_other_group)
     monkeypatch.setattr(named_applications, "list_served_kinds", serve_both)
-    assert main(["describe", "--dag", dag]) == ExitCode.API_FAILED
-    captured = capsys.readouterr()
+    captured = run_verb(["describe", "--dag", dag], ExitCode.API_FAILED)
     assert (NEW in captured.out) is (dag == "sales")
     assert ("no application with --dag sale in" in captured.err) is (dag == "sale")
     assert "User a cannot list spark" in captured.err
@@ -158,11 +152,8 @@ def test_describe_of_a_task_searches_the_permitted_groups_and_names_the_others(
     ids=["newest two", "two runs"],
 )
 @pytest.mark.usefixtures("cluster")
-def test_compare_selects_two_applications_of_a_task(
-    words: list[str], names: tuple[str, str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["compare", *words]) == ExitCode.SUCCESS
-    found = re.findall(r"^(?:FIRST|SECOND): +([^ ,]+)", capsys.readouterr().out, re.MULTILINE)
+def test_compare_selects_two_applications_of_a_task(words: list[str], names: tuple[str, str], run_verb: Verbs) -> None:
+    found = re.findall(r"^(?:FIRST|SECOND): +([^ ,]+)", run_verb(["compare", *words]).out, re.MULTILINE)
     assert tuple(found[:2]) == names
 
 
@@ -180,19 +171,14 @@ def test_compare_selects_two_applications_of_a_task(
     ids=["one application", "one name", "three runs"],
 )
 @pytest.mark.usefixtures("cluster")
-def test_compare_needs_two_applications(
-    words: list[str], code: ExitCode, message: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["compare", *words]) == code
-    assert message in capsys.readouterr().err
+def test_compare_needs_two_applications(words: list[str], code: ExitCode, message: str, run_verb: Verbs) -> None:
+    assert message in run_verb(["compare", *words], code).err
 
 
 @pytest.mark.parametrize("words", [[], ["pi", "--dag", "sales"]], ids=["neither", "both"])
-def test_describe_needs_either_a_name_or_a_task(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["describe", *words]) == ExitCode.INVALID
-    assert (
-        "give either the name of an application, or at least one of --dag, --task and --run" in capsys.readouterr().err
-    )
+def test_describe_needs_either_a_name_or_a_task(words: list[str], run_verb: Verbs) -> None:
+    error = run_verb(["describe", *words], ExitCode.INVALID).err
+    assert "give either the name of an application, or at least one of --dag, --task and --run" in error
 
 
 @pytest.mark.parametrize(
@@ -205,10 +191,8 @@ def test_describe_needs_either_a_name_or_a_task(words: list[str], capsys: pytest
     ids=["dag", "task", "run"],
 )
 @pytest.mark.usefixtures("cluster")
-def test_ids_of_airflow_are_completed(
-    words: list[str], expected: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert complete(capsys, *words) == expected
+def test_ids_of_airflow_are_completed(words: list[str], expected: list[str], run_verb: Verbs) -> None:
+    assert complete(run_verb, *words) == expected
 
 
 @pytest.mark.parametrize("columns", [40, 80, 120])

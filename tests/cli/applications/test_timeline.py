@@ -8,19 +8,18 @@ import pytest
 
 from airflow_provider_spark_operator.cli import main
 from airflow_provider_spark_operator.cli.base.errors import ExitCode
+from tests.cli.verbs import Verbs
 from tests.cluster import Cluster
 
 
 def test_bars_are_visible_on_light_and_dark_terminals(
-    scripted_cluster: Cluster, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    scripted_cluster: Cluster, monkeypatch: pytest.MonkeyPatch, run_verb: Verbs
 ) -> None:
     scripted_cluster.create("pi")
-    assert main(["wait", "pi"]) == ExitCode.SUCCESS
-    capsys.readouterr()
+    run_verb("wait pi")
     monkeypatch.setenv("FORCE_COLOR", "1")
     monkeypatch.setenv("COLUMNS", "24")
-    assert main(["timeline", "pi"]) == ExitCode.SUCCESS
-    shown = capsys.readouterr().out
+    shown = run_verb("timeline pi").out
     assert "\x1b[" in shown
     assert not any(code in shown for code in ("\x1b[37m", "\x1b[97m", "\x1b[30m"))
     plain = [re.sub("\x1b.*?m", "", line).rstrip() for line in shown.splitlines()]
@@ -29,16 +28,12 @@ def test_bars_are_visible_on_light_and_dark_terminals(
     assert not any(line.endswith("█") for line in legend), "an entry of the legend is on one line"
 
 
-def test_record_with_prices_contains_the_cost(
-    scripted_cluster: Cluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_record_with_prices_contains_the_cost(scripted_cluster: Cluster, tmp_path: Path, run_verb: Verbs) -> None:
     scripted_cluster.create("pi")
-    assert main(["wait", "pi"]) == ExitCode.SUCCESS
-    capsys.readouterr()
+    run_verb("wait pi")
     prices = tmp_path / "prices.json"
     prices.write_text('{"currency": "EUR", "prices": [{"coreHour": 3600000, "gibHour": 0}]}')
-    assert main(["timeline", "pi", "-o", "json", "--prices", str(prices)]) == ExitCode.SUCCESS
-    cost = json.loads(capsys.readouterr().out)["totals"]["cost"]
+    cost = json.loads(run_verb(f"timeline pi -o json --prices {prices}").out)["totals"]["cost"]
     # A simulated pod can run for less than a second, and cost nothing.
     assert cost == {"amount": sum(cost[role] for role in ("driver", "executor")), "currency": "EUR"} | cost
 

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from airflow_provider_spark_operator.cli import main
 from airflow_provider_spark_operator.cli.base.errors import ExitCode
 from airflow_provider_spark_operator.core.kubernetes.names import LABEL_APPLICATION_NAME, LABEL_ROLE
 from airflow_provider_spark_operator.crds import build_custom_resource_definitions
 from airflow_provider_spark_operator.kube.resources import POD_METRICS, PODS, SERVICE_ACCOUNTS
 from tests.cli.cluster_objects import METRICS, create_object
+from tests.cli.verbs import Verbs
 from tests.cluster import Cluster, stay_submitted
 
 
@@ -68,12 +68,9 @@ def read_rows(text: str) -> list[list[str]]:
     return [re.split(r"\s{2,}", line) for line in text.splitlines()]
 
 
-def test_requests_are_shown_with_a_note_without_metrics(
-    scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_requests_are_shown_with_a_note_without_metrics(scripted_cluster: Cluster, run_verb: Verbs) -> None:
     create_pods(scripted_cluster)
-    assert main(["top", "--sort-by", "memory"]) == ExitCode.SUCCESS
-    captured = capsys.readouterr()
+    captured = run_verb("top --sort-by memory")
     assert read_rows(captured.out) == [
         ["NAME", "EXECUTORS", "CORES", "MEMORY"],
         ["large", "2", "1.5", "5Gi"],
@@ -82,7 +79,7 @@ def test_requests_are_shown_with_a_note_without_metrics(
     assert "the usage is not available: the cluster does not serve metrics.k8s.io" in captured.err
 
 
-def test_usage_is_shown_where_metrics_are_served(metered_cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
+def test_usage_is_shown_where_metrics_are_served(metered_cluster: Cluster, run_verb: Verbs) -> None:
     create_pods(metered_cluster)
     for name in ("large-0-driver", "large-0-exec-1"):
         labels = {LABEL_APPLICATION_NAME: "large", LABEL_ROLE: "driver"}
@@ -94,15 +91,13 @@ def test_usage_is_shown_where_metrics_are_served(metered_cluster: Cluster, capsy
             "containers": usage,
         }
         create_object(metered_cluster, POD_METRICS, metrics)
-    assert main(["top"]) == ExitCode.SUCCESS
-    captured = capsys.readouterr()
+    captured = run_verb("top")
     assert read_rows(captured.out)[1:] == [
         ["large", "2", "1.5", "5Gi", "0.5", "1Gi"],
         ["small", "0", "0.5", "512Mi", "-", "-"],
     ]
     assert captured.err == ""
-    assert main(["top", "large"]) == ExitCode.SUCCESS
-    assert read_rows(capsys.readouterr().out) == [
+    assert read_rows(run_verb("top large").out) == [
         ["POD", "CORES", "MEMORY", "CORES USED", "MEMORY USED"],
         ["large-0-driver", "0.5", "1Gi", "0.25", "512Mi"],
         ["large-0-exec-1", "0.5", "2Gi", "0.25", "512Mi"],
@@ -110,18 +105,12 @@ def test_usage_is_shown_where_metrics_are_served(metered_cluster: Cluster, capsy
     ]
 
 
-def test_namespace_without_applications_has_a_note(
-    scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["top", "-A"]) == ExitCode.SUCCESS
-    assert capsys.readouterr() == ("", "spark-operator: no running pods of applications found\n")
+def test_namespace_without_applications_has_a_note(scripted_cluster: Cluster, run_verb: Verbs) -> None:
+    assert run_verb("top -A") == ("", "spark-operator: no running pods of applications found\n")
 
 
-def test_name_and_all_namespaces_exclude_each_other(
-    scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["top", "pi", "-A"]) == ExitCode.INVALID
-    assert "NAME and --all-namespaces cannot be combined" in capsys.readouterr().err
+def test_name_and_all_namespaces_exclude_each_other(scripted_cluster: Cluster, run_verb: Verbs) -> None:
+    assert "NAME and --all-namespaces cannot be combined" in run_verb("top pi -A", ExitCode.INVALID).err
 
 
 def start(pod: dict[str, Any], hours: float, ended: float | None = None) -> dict[str, Any]:
@@ -142,7 +131,7 @@ def start(pod: dict[str, Any], hours: float, ended: float | None = None) -> dict
 
 
 def test_cost_so_far_contains_ended_pods_of_running_applications(
-    scripted_cluster: Cluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    scripted_cluster: Cluster, tmp_path: Path, run_verb: Verbs
 ) -> None:
     create_account(scripted_cluster)
     scripted_cluster.script = stay_submitted
@@ -156,8 +145,7 @@ def test_cost_so_far_contains_ended_pods_of_running_applications(
         create_object(scripted_cluster, PODS, pod)
     prices = tmp_path / "prices.json"
     prices.write_text('{"currency": "EUR", "prices": [{"coreHour": 2, "gibHour": 1}]}')
-    assert main(["top", "--cost", "--prices", str(prices)]) == ExitCode.SUCCESS
-    shown = capsys.readouterr()
+    shown = run_verb(f"top --cost --prices {prices}")
     titles, (*cells, core_hours, cost) = read_rows(shown.out)
     assert titles == ["NAME", "EXECUTORS", "CORES", "MEMORY", "CORE-HOURS", "COST"]
     assert cells == ["pi", "0", "0.5", "1Gi"]
@@ -165,8 +153,7 @@ def test_cost_so_far_contains_ended_pods_of_running_applications(
     assert float(core_hours[1:]) == pytest.approx(1.5, rel=0.01)
     assert float(cost[1:].removesuffix(" EUR")) == pytest.approx(6, rel=0.01)
     assert "Not counted: executors whose pods were deleted: 2\n" in shown.err
-    assert main(["top", "pi", "--cost"]) == ExitCode.SUCCESS
-    shown = capsys.readouterr()
+    shown = run_verb("top pi --cost")
     ((*cells, core_hours),) = read_rows(shown.out)[1:]
     assert cells == ["pi-0-driver", "0.5", "1Gi"]
     assert float(core_hours) == pytest.approx(1, rel=0.01)
@@ -174,22 +161,19 @@ def test_cost_so_far_contains_ended_pods_of_running_applications(
 
 
 def test_pods_that_cannot_be_priced_are_counted_in_a_note(
-    scripted_cluster: Cluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    scripted_cluster: Cluster, tmp_path: Path, run_verb: Verbs
 ) -> None:
     create_account(scripted_cluster)
     create_object(scripted_cluster, PODS, start(build_pod("pi", "pi-0-driver", "driver", memory="1Gi"), 1))
     prices = tmp_path / "prices.json"
     prices.write_text('{"currency": "EUR", "prices": [{"node": "spot-*", "coreHour": 2, "gibHour": 1}]}')
-    assert main(["top", "--cost", "--prices", str(prices)]) == ExitCode.SUCCESS
-    shown = capsys.readouterr()
+    shown = run_verb(f"top --cost --prices {prices}")
     core_hours, cost = read_rows(shown.out)[1][-2:]
     assert float(core_hours) == pytest.approx(0.5, rel=0.01)
     assert cost == "-"
     assert "Not counted: pods without a price: 1\n" in shown.err
 
 
-def test_prices_need_the_cost(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["top", "--prices", "prices.json"]) == ExitCode.INVALID
-    assert "--prices needs --cost" in capsys.readouterr().err
-    assert main(["top", "--cost", "--prices", str(tmp_path / "none")]) == ExitCode.INVALID
-    assert "cannot be read" in capsys.readouterr().err
+def test_prices_need_the_cost(tmp_path: Path, run_verb: Verbs) -> None:
+    assert "--prices needs --cost" in run_verb("top --prices prices.json", ExitCode.INVALID).err
+    assert "cannot be read" in run_verb(["top", "--cost", "--prices", str(tmp_path / "none")], ExitCode.INVALID).err

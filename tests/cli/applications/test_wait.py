@@ -10,6 +10,7 @@ from airflow_provider_spark_operator.cli import main
 from airflow_provider_spark_operator.cli.base.errors import ExitCode
 from airflow_provider_spark_operator.testing.applications import Application
 from tests.cli.process import start_command, wait_for_exit
+from tests.cli.verbs import Verbs
 from tests.cluster import Cluster, fail, run_on, stay_submitted
 
 
@@ -19,57 +20,49 @@ async def fail_to_schedule(application: Application) -> None:
     application.enter("SchedulingFailure", "ResourceReleased", message="quota exceeded")
 
 
-def test_success_of_the_application_is_exit_code_0(
-    scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_success_of_the_application_is_exit_code_0(scripted_cluster: Cluster, run_verb: Verbs) -> None:
     scripted_cluster.create("pi")
-    assert main(["wait", "pi"]) == ExitCode.SUCCESS
-    captured = capsys.readouterr()
+    captured = run_verb("wait pi")
     assert captured.out == ""
     assert "SparkApplication jobs/pi: The application succeeded" in captured.err
 
 
 def test_application_failure_is_exit_code_1_with_the_last_lines_of_the_log(
-    scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]
+    scripted_cluster: Cluster, run_verb: Verbs
 ) -> None:
     scripted_cluster.script = fail
     scripted_cluster.create("pi")
-    assert main(["wait", "pi"]) == ExitCode.APPLICATION_FAILED
-    captured = capsys.readouterr()
+    captured = run_verb("wait pi", ExitCode.APPLICATION_FAILED)
     assert "SparkApplication jobs/pi failed" in captured.err
     assert "something went wrong" in captured.err
 
 
-def test_scheduling_failure_is_exit_code_5(scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
+def test_scheduling_failure_is_exit_code_5(scripted_cluster: Cluster, run_verb: Verbs) -> None:
     scripted_cluster.script = fail_to_schedule
     scripted_cluster.create("pi")
-    assert main(["wait", "pi"]) == ExitCode.INFRASTRUCTURE_FAILED
-    assert "quota exceeded" in capsys.readouterr().err
+    assert "quota exceeded" in run_verb("wait pi", ExitCode.INFRASTRUCTURE_FAILED).err
 
 
-def test_timeout_is_exit_code_4(scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
+def test_timeout_is_exit_code_4(scripted_cluster: Cluster, run_verb: Verbs) -> None:
     scripted_cluster.script = run_on
     scripted_cluster.create("pi")
     scripted_cluster.wait_for_state("RunningHealthy")
-    assert main(["wait", "pi", "--timeout", "1s"]) == ExitCode.TIMED_OUT
-    assert "SparkApplication jobs/pi did not end within 1s (RunningHealthy)" in capsys.readouterr().err
+    error = run_verb("wait pi --timeout 1s", ExitCode.TIMED_OUT).err
+    assert "SparkApplication jobs/pi did not end within 1s (RunningHealthy)" in error
 
 
-def test_reached_state_is_exit_code_0_whatever_case_the_option_has(
-    scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_reached_state_is_exit_code_0_whatever_case_the_option_has(scripted_cluster: Cluster, run_verb: Verbs) -> None:
     scripted_cluster.script = run_on
     scripted_cluster.create("pi")
-    assert main(["wait", "pi", "--for", "runninghealthy", "--for", "Failed"]) == ExitCode.SUCCESS
-    assert "SparkApplication jobs/pi reached state RunningHealthy" in capsys.readouterr().err
+    error = run_verb("wait pi --for runninghealthy --for Failed").err
+    assert "SparkApplication jobs/pi reached state RunningHealthy" in error
 
 
 @pytest.mark.parametrize("word", ["running", "RUNNING"])
-def test_reached_phase_is_exit_code_0(scripted_cluster: Cluster, word: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_reached_phase_is_exit_code_0(scripted_cluster: Cluster, word: str, run_verb: Verbs) -> None:
     scripted_cluster.script = run_on
     scripted_cluster.create("pi")
-    assert main(["wait", "pi", "--for", word]) == ExitCode.SUCCESS
-    assert "SparkApplication jobs/pi reached state " in capsys.readouterr().err
+    assert "SparkApplication jobs/pi reached state " in run_verb(["wait", "pi", "--for", word]).err
 
 
 async def start_with_two_executors(application: Application) -> None:
@@ -78,41 +71,37 @@ async def start_with_two_executors(application: Application) -> None:
     await asyncio.Event().wait()
 
 
-def test_ready_executors_are_exit_code_0(scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
+def test_ready_executors_are_exit_code_0(scripted_cluster: Cluster, run_verb: Verbs) -> None:
     scripted_cluster.script = start_with_two_executors
     scripted_cluster.create("pi")
-    assert main(["wait", "pi", "--for", "executors=2", "--for", "failed"]) == ExitCode.SUCCESS
-    assert "SparkApplication jobs/pi has 2 ready executors" in capsys.readouterr().err
+    assert "SparkApplication jobs/pi has 2 ready executors" in run_verb("wait pi --for executors=2 --for failed").err
 
 
-def test_running_driver_without_executors_is_not_enough(
-    scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_running_driver_without_executors_is_not_enough(scripted_cluster: Cluster, run_verb: Verbs) -> None:
     scripted_cluster.script = start_with_two_executors
     scripted_cluster.create("pi")
-    assert main(["wait", "pi", "--for", "executors=3", "--timeout", "2s"]) == ExitCode.TIMED_OUT
-    assert "did not reach 3 ready executors within 2s" in capsys.readouterr().err
+    error = run_verb("wait pi --for executors=3 --timeout 2s", ExitCode.TIMED_OUT).err
+    assert "did not reach 3 ready executors within 2s" in error
 
 
-def test_end_without_the_executors_is_an_error(scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
+def test_end_without_the_executors_is_an_error(scripted_cluster: Cluster, run_verb: Verbs) -> None:
     scripted_cluster.create("pi")
-    assert main(["wait", "pi", "--for", "executors=3"]) == ExitCode.APPLICATION_FAILED
-    assert "succeeded without reaching 3 ready executors" in capsys.readouterr().err
+    error = run_verb("wait pi --for executors=3", ExitCode.APPLICATION_FAILED).err
+    assert "succeeded without reaching 3 ready executors" in error
 
 
 @pytest.mark.parametrize("number", ["0", "", "x", "-1", "1.5"])
-def test_invalid_number_of_executors_is_a_usage_error(number: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["wait", "pi", "--for", f"executors={number}"]) == ExitCode.INVALID
-    assert "must be executors=N" in capsys.readouterr().err
+def test_invalid_number_of_executors_is_a_usage_error(number: str, run_verb: Verbs) -> None:
+    assert "must be executors=N" in run_verb(["wait", "pi", "--for", f"executors={number}"], ExitCode.INVALID).err
 
 
-def test_end_without_the_state_is_an_error(scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
+def test_end_without_the_state_is_an_error(scripted_cluster: Cluster, run_verb: Verbs) -> None:
     scripted_cluster.create("pi")
-    assert main(["wait", "pi", "--for", "DriverEvicted"]) == ExitCode.APPLICATION_FAILED
-    assert "succeeded without reaching state DriverEvicted" in capsys.readouterr().err
+    error = run_verb("wait pi --for DriverEvicted", ExitCode.APPLICATION_FAILED).err
+    assert "succeeded without reaching state DriverEvicted" in error
 
 
-def test_deleted_application_is_exit_code_5(scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
+def test_deleted_application_is_exit_code_5(scripted_cluster: Cluster, run_verb: Verbs) -> None:
     async def run_and_vanish(application: Application) -> None:
         application.start()
 
@@ -121,8 +110,7 @@ def test_deleted_application_is_exit_code_5(scripted_cluster: Cluster, capsys: p
     scripted_cluster.wait_for_state("RunningHealthy")
     scripted_cluster.do(lambda: scripted_cluster.store.update(scripted_cluster.kind, "jobs", "pi", _hold))
     scripted_cluster.delete("pi")
-    assert main(["wait", "pi"]) == ExitCode.INFRASTRUCTURE_FAILED
-    assert "was deleted before it ended" in capsys.readouterr().err
+    assert "was deleted before it ended" in run_verb("wait pi", ExitCode.INFRASTRUCTURE_FAILED).err
 
 
 def _hold(document: dict[str, dict[str, object]]) -> dict[str, dict[str, object]]:
@@ -130,20 +118,18 @@ def _hold(document: dict[str, dict[str, object]]) -> dict[str, dict[str, object]
     return document
 
 
-def test_missing_application_is_exit_code_3(scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["wait", "none"]) == ExitCode.API_FAILED
-    assert "SparkApplication none not found in namespace jobs" in capsys.readouterr().err
+def test_missing_application_is_exit_code_3(scripted_cluster: Cluster, run_verb: Verbs) -> None:
+    assert "SparkApplication none not found in namespace jobs" in run_verb("wait none", ExitCode.API_FAILED).err
 
 
-def test_unknown_state_is_a_usage_error_with_a_suggestion(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["wait", "pi", "--for", "RuningHealthy"]) == ExitCode.INVALID
-    assert "--for: unknown state RuningHealthy: did you mean RunningHealthy?" in capsys.readouterr().err
+def test_unknown_state_is_a_usage_error_with_a_suggestion(run_verb: Verbs) -> None:
+    error = run_verb("wait pi --for RuningHealthy", ExitCode.INVALID).err
+    assert "--for: unknown state RuningHealthy: did you mean RunningHealthy?" in error
 
 
-def test_state_of_another_api_group_is_refused(scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
+def test_state_of_another_api_group_is_refused(scripted_cluster: Cluster, run_verb: Verbs) -> None:
     scripted_cluster.create("pi")
-    assert main(["wait", "pi", "--for", "COMPLETED"]) == ExitCode.INVALID
-    assert "SparkApplication jobs/pi never has this state" in capsys.readouterr().err
+    assert "SparkApplication jobs/pi never has this state" in run_verb("wait pi --for COMPLETED", ExitCode.INVALID).err
 
 
 def test_kubeflow_application_is_followed_to_its_end(kubeflow_cluster: Cluster) -> None:
@@ -175,7 +161,7 @@ async def test_interrupt_leaves_the_application_and_prints_the_command_that_dele
     assert len(scripted_cluster.applications()) == 1
 
 
-def test_failed_check_is_exit_code_1(scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
+def test_failed_check_is_exit_code_1(scripted_cluster: Cluster, run_verb: Verbs) -> None:
     async def fail_check(application: Application) -> None:
         application.enter("Submitted")
         application.start_driver()
@@ -185,5 +171,5 @@ def test_failed_check_is_exit_code_1(scripted_cluster: Cluster, capsys: pytest.C
 
     scripted_cluster.script = fail_check
     scripted_cluster.create("pi")
-    assert main(["wait", "pi"]) == ExitCode.CHECK_FAILED
-    assert "jobs/pi failed: check not_empty failed; the program itself succeeded" in capsys.readouterr().err
+    error = run_verb("wait pi", ExitCode.CHECK_FAILED).err
+    assert "jobs/pi failed: check not_empty failed; the program itself succeeded" in error

@@ -21,6 +21,7 @@ from airflow_provider_spark_operator.testing.spark_clusters import ScriptedSpark
 from local_kubernetes.api.kinds.kinds import LEASES
 from tests.cli.clusters.test_cluster import write as write_cluster
 from tests.cli.process import DEADLINE, start_command
+from tests.cli.verbs import Verbs
 from tests.cluster import NAMESPACE, Cluster, run_on, stay_submitted
 from tests.triggers.test_obstacles import build_pending_status, request_driver, warn
 
@@ -29,10 +30,9 @@ MOUNT = 'MountVolume.SetUp failed for volume "data" : configmap "data" not found
 ADVICE = "create the ConfigMap data in the namespace of the application, or correct its name"
 
 
-def read(capsys: pytest.CaptureFixture[str], *words: str) -> str:
+def read(run_verb: Verbs, *words: str) -> str:
     """Return the output of a command in one line."""
-    assert main([*words]) == ExitCode.SUCCESS
-    return " ".join(capsys.readouterr().out.split())
+    return " ".join(run_verb([*words]).out.split())
 
 
 @pytest.mark.parametrize(
@@ -48,16 +48,19 @@ def read(capsys: pytest.CaptureFixture[str], *words: str) -> str:
     ids=["node selector", "ConfigMap"],
 )
 def test_verbs_name_the_obstacle_of_a_driver_pod(
-    scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str], status: dict[str, Any], word: str, sentence: str
+    scripted_cluster: Cluster,
+    run_verb: Verbs,
+    status: dict[str, Any],
+    word: str,
+    sentence: str,
 ) -> None:
     request_driver(scripted_cluster, status)
-    shown = read(capsys, "status", "pi")
+    shown = read(run_verb, "status", "pi")
     assert word in shown
     assert sentence in shown
-    assert sentence in read(capsys, "describe", "pi")
-    assert word in read(capsys, "list")
-    assert main(["logs", "pi"]) == ExitCode.API_FAILED
-    error = " ".join(capsys.readouterr().err.split())
+    assert sentence in read(run_verb, "describe", "pi")
+    assert word in read(run_verb, "list")
+    error = " ".join(run_verb("logs pi", ExitCode.API_FAILED).err.split())
     prefix = "spark-operator: error: SparkApplication jobs/pi has no log yet: "
     assert error.startswith(prefix)
     assert sentence in error
@@ -70,12 +73,11 @@ async def yield_no_lines(*_: object, **__: object) -> AsyncGenerator[str, None]:
 
 
 def test_logs_name_the_obstacle_of_a_pod_without_a_node_whose_log_is_empty(
-    scripted_cluster: Cluster, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    scripted_cluster: Cluster, monkeypatch: pytest.MonkeyPatch, run_verb: Verbs
 ) -> None:
     request_driver(scripted_cluster, build_pending_status(unscheduled=NO_LABEL))
     monkeypatch.setattr(KubeClient, "logs", yield_no_lines)  # as the API server answers before a node is chosen
-    assert main(["logs", "pi"]) == ExitCode.API_FAILED
-    assert "has no log yet: the driver pod could not be scheduled" in capsys.readouterr().err
+    assert "has no log yet: the driver pod could not be scheduled" in run_verb("logs pi", ExitCode.API_FAILED).err
 
 
 async def test_followed_log_begins_with_what_the_application_waits_for(
@@ -88,26 +90,24 @@ async def test_followed_log_begins_with_what_the_application_waits_for(
     assert "SparkApplication jobs/pi is waiting: the driver pod could not be scheduled" in note
 
 
-def test_status_names_a_volume_that_only_an_event_shows(
-    scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_status_names_a_volume_that_only_an_event_shows(scripted_cluster: Cluster, run_verb: Verbs) -> None:
     request_driver(scripted_cluster, build_pending_status())
     warn(scripted_cluster, "FailedMount", MOUNT)
     sentence = f"Waiting: the driver pod is pending: FailedMount: {MOUNT}; {ADVICE}"
-    shown = [read(capsys, "status", "pi"), read(capsys, "describe", "pi"), read(capsys, "list")]
+    shown = [read(run_verb, "status", "pi"), read(run_verb, "describe", "pi"), read(run_verb, "list")]
     assert [sentence in text for text in shown] == [True, True, False]
     assert ["DriverRequested (FailedMount)" in text for text in shown] == [True, True, True]
 
 
-def test_verbs_name_the_obstacle_of_an_executor(scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
+def test_verbs_name_the_obstacle_of_an_executor(scripted_cluster: Cluster, run_verb: Verbs) -> None:
     scripted_cluster.script = stay_submitted
     executor = f"pi-{scripted_cluster.create('pi')['metadata']['uid'][:8]}-exec-1"
     scripted_cluster.play(run_on)
     status = build_pending_status("ImagePullBackOff", 'Back-off pulling image "spark:9"')
     scripted_cluster.do(lambda: scripted_cluster.resources.set_pod_status(NAMESPACE, executor, status))
-    assert f"Waiting: executor pod {executor} cannot start: ImagePullBackOff" in read(capsys, "status", "pi")
-    assert "RunningHealthy (ImagePullBackOff)" in read(capsys, "describe", "pi")
-    assert "RunningHealthy (ImagePullBackOff)" in read(capsys, "list")
+    assert f"Waiting: executor pod {executor} cannot start: ImagePullBackOff" in read(run_verb, "status", "pi")
+    assert "RunningHealthy (ImagePullBackOff)" in read(run_verb, "describe", "pi")
+    assert "RunningHealthy (ImagePullBackOff)" in read(run_verb, "list")
 
 
 REFUSED = (
@@ -133,30 +133,25 @@ async def end_without_executors(application: Application) -> None:
     application.fail(exit_code=11)
 
 
-def test_verbs_name_the_quota_that_rejects_executors(
-    scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_verbs_name_the_quota_that_rejects_executors(scripted_cluster: Cluster, run_verb: Verbs) -> None:
     scripted_cluster.script = stay_submitted
     scripted_cluster.create("pi")
     scripted_cluster.play(request_refused_executors)
     for verb in ("status", "describe"):
-        shown = read(capsys, verb, "pi")
+        shown = read(run_verb, verb, "pi")
         assert f"Waiting: {TOO_FEW}" in shown
         assert "requested none" not in shown
 
 
-def test_verbs_blame_the_quota_that_rejected_executors(
-    scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_verbs_blame_the_quota_that_rejected_executors(scripted_cluster: Cluster, run_verb: Verbs) -> None:
     scripted_cluster.script = stay_submitted
     scripted_cluster.create("pi")
     scripted_cluster.play(end_without_executors)
     for verb in ("status", "describe"):
-        shown = read(capsys, verb, "pi")
+        shown = read(run_verb, verb, "pi")
         assert "Failed (scheduling)" in shown
         assert f"Failed: {TOO_FEW}" in shown
-    assert main(["wait", "pi"]) == ExitCode.INFRASTRUCTURE_FAILED
-    assert TOO_FEW in " ".join(capsys.readouterr().err.split())
+    assert TOO_FEW in " ".join(run_verb("wait pi", ExitCode.INFRASTRUCTURE_FAILED).err.split())
 
 
 QUOTA = 'pods "pi-0-driver" is forbidden: exceeded quota: small, requested: cpu=9'
@@ -167,7 +162,9 @@ async def refuse_driver(application: Application) -> None:
     application.enter("TerminatedWithoutReleaseResources")
 
 
-def test_verbs_say_that_no_driver_was_created(scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
+def test_verbs_say_that_no_driver_was_created(
+    scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str], run_verb: Verbs
+) -> None:
     scripted_cluster.script = stay_submitted
     scripted_cluster.create("pi")
     scripted_cluster.play(refuse_driver)
@@ -176,8 +173,8 @@ def test_verbs_say_that_no_driver_was_created(scripted_cluster: Cluster, capsys:
         "no driver pod of attempt 1: none was created. To see the cause, run `spark-operator describe pi -n jobs`"
     )
     assert expected in " ".join(capsys.readouterr().err.split())
-    assert "not available: no driver was created" in read(capsys, "describe", "pi")
-    assert "pi-0-driver" not in read(capsys, "list", "-o", "wide")
+    assert "not available: no driver was created" in read(run_verb, "describe", "pi")
+    assert "pi-0-driver" not in read(run_verb, "list", "-o", "wide")
 
 
 def claim(cluster: Cluster, renewed: datetime | None) -> None:
@@ -206,28 +203,27 @@ def annotate(cluster: Cluster, kind: Any, name: str) -> None:
 )
 def test_verbs_name_a_controller_that_died(
     scripted_cluster: Cluster,
-    capsys: pytest.CaptureFixture[str],
+    run_verb: Verbs,
     monkeypatch: pytest.MonkeyPatch,
     age: int | None,
     detail: str,
 ) -> None:
     claim(scripted_cluster, None if age is None else datetime.now(UTC) - timedelta(seconds=age))
-    assert "controller" not in read(capsys, "status", "pi")
+    assert "controller" not in read(run_verb, "status", "pi")
     monkeypatch.setattr(obstacles, "UNRECONCILED", timedelta(seconds=-5))
     sentence = f"the controller that manages it does not run: no process holds its Lease jobs/controller{detail}. Start"
-    assert f"Waiting: {sentence}" in read(capsys, "status", "pi")
-    assert sentence in read(capsys, "describe", "pi")
+    assert f"Waiting: {sentence}" in read(run_verb, "status", "pi")
+    assert sentence in read(run_verb, "describe", "pi")
     for words in (["list"], ["status", "pi"], ["describe", "pi"]):
-        assert "RunningHealthy (no controller)" in read(capsys, *words)
-    assert main(["wait", "pi", "--timeout", "1s"]) == ExitCode.TIMED_OUT
-    shown = " ".join(capsys.readouterr().err.split())
+        assert "RunningHealthy (no controller)" in read(run_verb, *words)
+    shown = " ".join(run_verb("wait pi --timeout 1s", ExitCode.TIMED_OUT).err.split())
     assert f"SparkApplication jobs/pi: {sentence}" in shown
     assert f"(RunningHealthy: {sentence}" in shown
 
 
 @pytest.mark.parametrize("is_permitted", [True, False], ids=["permitted", "no permission"])
 def test_verbs_name_a_namespace_in_termination(
-    scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, is_permitted: bool
+    scripted_cluster: Cluster, run_verb: Verbs, monkeypatch: pytest.MonkeyPatch, is_permitted: bool
 ) -> None:
     claim(scripted_cluster, None)
     deletion = {"deletionTimestamp": "2026-01-01T00:00:00Z"}
@@ -252,29 +248,28 @@ def test_verbs_name_a_namespace_in_termination(
         "Waiting: the namespace jobs is being deleted, and waits until the controller removes the finalizer, but no"
     )
     sentence = ending if is_permitted else "Waiting: the controller that manages it does not run"
-    assert sentence in read(capsys, "status", "pi")
-    assert sentence in " ".join(read(capsys, "describe", "pi").split())
+    assert sentence in read(run_verb, "status", "pi")
+    assert sentence in " ".join(read(run_verb, "describe", "pi").split())
 
 
 def test_verbs_name_no_controller_that_runs(
-    scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    scripted_cluster: Cluster, run_verb: Verbs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(obstacles, "UNRECONCILED", timedelta(seconds=-5))
     claim(scripted_cluster, datetime.now(UTC))
-    assert "controller" not in read(capsys, "status", "pi")
-    assert "controller" not in read(capsys, "list")
+    assert "controller" not in read(run_verb, "status", "pi")
+    assert "controller" not in read(run_verb, "list")
 
 
 def test_verbs_name_no_controller_of_a_young_application_if_the_local_clock_is_fast(
-    scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    scripted_cluster: Cluster, run_verb: Verbs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(obstacles, "UNRECONCILED", timedelta(seconds=-5))
     monkeypatch.setattr(KubeClient, "get_time", lambda _: datetime.now(UTC) - timedelta(minutes=10))
     claim(scripted_cluster, None)
     for verb in ("status", "describe", "list"):
-        assert "controller" not in read(capsys, verb, *(["pi"] if verb != "list" else []))
-    assert main(["wait", "pi", "--timeout", "1s"]) == ExitCode.TIMED_OUT
-    assert "controller" not in capsys.readouterr().err
+        assert "controller" not in read(run_verb, verb, *(["pi"] if verb != "list" else []))
+    assert "controller" not in run_verb("wait pi --timeout 1s", ExitCode.TIMED_OUT).err
 
 
 async def stay_new(_: ScriptedSparkCluster) -> None:
@@ -282,25 +277,27 @@ async def stay_new(_: ScriptedSparkCluster) -> None:
 
 
 def test_status_of_a_cluster_names_a_missing_operator_and_a_controller_that_died(
-    scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    scripted_cluster: Cluster, run_verb: Verbs, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     scripted_cluster.cluster_script = stay_new
-    read(capsys, "cluster", "create", write_cluster(tmp_path))
-    assert "Waiting" not in read(capsys, "cluster", "status", "analytics")
+    read(run_verb, "cluster", "create", write_cluster(tmp_path))
+    assert "Waiting" not in read(run_verb, "cluster", "status", "analytics")
     monkeypatch.setattr(obstacles, "UNRECONCILED", timedelta(seconds=-5))
-    assert "no operator seems to reconcile it. Check that an operator" in read(capsys, "cluster", "status", "analytics")
+    assert "no operator seems to reconcile it. Check that an operator" in read(
+        run_verb, "cluster", "status", "analytics"
+    )
     annotate(scripted_cluster, scripted_cluster.cluster_kind, "analytics")
     sentence = "Waiting: the controller that manages it does not run: no process holds its Lease jobs/controller. Start"
-    assert sentence in read(capsys, "cluster", "status", "analytics")
+    assert sentence in read(run_verb, "cluster", "status", "analytics")
 
 
 def test_ages_are_those_of_the_clock_of_the_api_server(
-    scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    scripted_cluster: Cluster, run_verb: Verbs, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     scripted_cluster.cluster_script = stay_new
-    read(capsys, "cluster", "create", write_cluster(tmp_path))
+    read(run_verb, "cluster", "create", write_cluster(tmp_path))
     monkeypatch.setattr(KubeClient, "get_time", lambda _: datetime.now(UTC) + timedelta(days=3))
-    assert " 3d" in read(capsys, "cluster", "list")
+    assert " 3d" in read(run_verb, "cluster", "list")
 
 
 async def time_out(application: Application) -> None:
@@ -309,41 +306,39 @@ async def time_out(application: Application) -> None:
 
 
 def test_verbs_name_the_missing_object_after_the_start_timed_out(
-    scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]
+    scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str], run_verb: Verbs
 ) -> None:
     request_driver(scripted_cluster, build_pending_status())
     warn(scripted_cluster, "FailedMount", MOUNT)
     scripted_cluster.play(time_out)
     sentence = f"DriverStartTimedOut: the driver did not start in time: FailedMount: {MOUNT}; {ADVICE}"
-    assert sentence in read(capsys, "status", "pi")
-    assert sentence in read(capsys, "describe", "pi")
+    assert sentence in read(run_verb, "status", "pi")
+    assert sentence in read(run_verb, "describe", "pi")
     assert main(["wait", "pi"]) == ExitCode.INFRASTRUCTURE_FAILED
     assert sentence.rstrip(".") in " ".join(capsys.readouterr().err.split())
 
 
-def test_long_cause_of_a_wait_is_printed_once(scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
+def test_long_cause_of_a_wait_is_printed_once(scripted_cluster: Cluster, run_verb: Verbs) -> None:
     request_driver(scripted_cluster, build_pending_status())
     mount = f"{MOUNT} {'x' * 120}"
     warn(scripted_cluster, "FailedMount", mount)
-    assert main(["wait", "pi", "--timeout", "2s"]) == ExitCode.TIMED_OUT
-    shown = " ".join(capsys.readouterr().err.split())
+    shown = " ".join(run_verb("wait pi --timeout 2s", ExitCode.TIMED_OUT).err.split())
     assert shown.count("x" * 120) == 1
     assert "did not end within 2s (DriverRequested). The application continues" in shown
 
 
 def test_verbs_name_a_missing_operator(
-    scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    scripted_cluster: Cluster, run_verb: Verbs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     scripted_cluster.script = stay_submitted
     scripted_cluster.create("pi")
-    assert "no status" not in read(capsys, "status", "pi")
+    assert "no status" not in read(run_verb, "status", "pi")
     monkeypatch.setattr(KubeClient, "get_time", lambda _: datetime.now(UTC) + timedelta(minutes=36))
     sentence = "it has had no status for 36 min: no operator seems to reconcile it. Check that an operator for spark."
-    assert sentence in read(capsys, "status", "pi")
-    assert sentence in read(capsys, "describe", "pi")
-    assert "Submitted (no operator)" in read(capsys, "list")
-    assert main(["wait", "pi", "--timeout", "1s"]) == ExitCode.TIMED_OUT
-    shown = " ".join(capsys.readouterr().err.split())
+    assert sentence in read(run_verb, "status", "pi")
+    assert sentence in read(run_verb, "describe", "pi")
+    assert "Submitted (no operator)" in read(run_verb, "list")
+    shown = " ".join(run_verb("wait pi --timeout 1s", ExitCode.TIMED_OUT).err.split())
     assert f"SparkApplication jobs/pi: {sentence}" in shown
     assert "within 1s (Submitted: no operator seems to reconcile it). The application continues" in shown
 
@@ -357,15 +352,14 @@ async def create_driver(application: Application) -> None:
 
 
 def test_slow_submission_of_kubeflow_is_no_missing_operator(
-    kubeflow_cluster: Cluster, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    kubeflow_cluster: Cluster, run_verb: Verbs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(obstacles, "UNRECONCILED", timedelta(seconds=-5))
     kubeflow_cluster.script = start_no_driver
     kubeflow_cluster.create("pi")
     sentence = "the spark-submit of Kubeflow's operator takes long, or no operator reconciles it"
-    assert sentence in read(capsys, "status", "pi")
-    assert "(no status)" in read(capsys, "list")
+    assert sentence in read(run_verb, "status", "pi")
+    assert "(no status)" in read(run_verb, "list")
     kubeflow_cluster.play(create_driver)
-    assert "no operator" not in read(capsys, "status", "pi")
-    assert main(["wait", "pi", "--timeout", "1s"]) == ExitCode.TIMED_OUT
-    assert "no operator" not in capsys.readouterr().err
+    assert "no operator" not in read(run_verb, "status", "pi")
+    assert "no operator" not in run_verb("wait pi --timeout 1s", ExitCode.TIMED_OUT).err

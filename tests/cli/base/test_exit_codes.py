@@ -22,6 +22,7 @@ from airflow_provider_spark_operator.cli.base.errors import ExitCode
 from airflow_provider_spark_operator.cli.program.catalogue import VERBS
 from airflow_provider_spark_operator.testing.spark_clusters import stay_without_workers
 from tests.cli.program.test_documented_commands import ENDING, VERB_OF, folder, prepare, split
+from tests.cli.verbs import Verbs
 from tests.cluster import NAMESPACE, Cluster, fail, run_on, stay_submitted
 from tests.hooks.clouds.loopback import Answer, Asked, serve
 from tests.kube.scripted_api import build_kubeconfig
@@ -139,21 +140,19 @@ def test_missing_permission_names_the_verb_that_prints_all(
 
 @pytest.mark.parametrize("verb", COMMANDS)
 def test_unreachable_server_is_an_api_failure(
-    verb: str, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    verb: str, folder: Path, monkeypatch: pytest.MonkeyPatch, run_verb: Verbs
 ) -> None:
     monkeypatch.setenv("KUBECONFIG", str(folder / "kubeconfig"))
     write_kubeconfig(folder / "kubeconfig", "http://127.0.0.1:1")
-    assert main(COMMANDS[verb].split()) == ExitCode.API_FAILED
-    captured = capsys.readouterr()
+    captured = run_verb(COMMANDS[verb], ExitCode.API_FAILED)
     assert "Traceback" not in captured.err
     assert "127.0.0.1:1" in captured.err + captured.out
 
 
 @pytest.mark.usefixtures("scripted_cluster", "folder")
 @pytest.mark.parametrize("verb", NAMED)
-def test_missing_object_is_an_api_failure(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(COMMANDS[verb].split()) == ExitCode.API_FAILED
-    assert " new not found in namespace jobs: `spark-operator " in capsys.readouterr().err
+def test_missing_object_is_an_api_failure(verb: str, run_verb: Verbs) -> None:
+    assert " new not found in namespace jobs: `spark-operator " in run_verb(COMMANDS[verb], ExitCode.API_FAILED).err
 
 
 def create_failed(cluster: Cluster) -> None:
@@ -225,9 +224,7 @@ def test_result_is_the_exit_code(scripted_cluster: Cluster, code: ExitCode, verb
 
 @pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize("verb", list_verbs(ExitCode.INTERRUPTED))
-def test_interrupted_verb_ends_with_130(
-    verb: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_interrupted_verb_ends_with_130(verb: str, monkeypatch: pytest.MonkeyPatch, run_verb: Verbs) -> None:
     module = importlib.import_module(MODULES[verb])
     run = module.run
 
@@ -238,8 +235,7 @@ def test_interrupted_verb_ends_with_130(
 
     monkeypatch.setattr(module, "run", interrupt)
     shown = next(command for command, found in VERB_OF.items() if found == verb)
-    assert main(shlex.split(shown)) == ExitCode.INTERRUPTED
-    assert capsys.readouterr().err == "spark-operator: error: interrupted\n"
+    assert run_verb(shlex.split(shown), ExitCode.INTERRUPTED).err == "spark-operator: error: interrupted\n"
 
 
 @pytest.fixture

@@ -12,6 +12,7 @@ from airflow_provider_spark_operator.cli.base.object_names import (
     require_clusters,
 )
 from airflow_provider_spark_operator.core.kubernetes.names import GROUP
+from tests.cli.verbs import Verbs
 from tests.cluster import Cluster
 
 KUBEFLOW = "sparkoperator.k8s.io"
@@ -65,24 +66,20 @@ def test_new_name_that_no_application_can_have_is_a_usage_error(
     ) in capsys.readouterr().err
 
 
-def test_output_of_list_is_an_argument_of_delete(scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
+def test_output_of_list_is_an_argument_of_delete(scripted_cluster: Cluster, run_verb: Verbs) -> None:
     for name in ("pi", "report"):
         scripted_cluster.create(name)
-    assert main(["list", "-o", "name"]) == ExitCode.SUCCESS
-    assert main(["delete", *capsys.readouterr().out.split()]) == ExitCode.SUCCESS
+    assert main(["delete", *run_verb("list -o name").out.split()]) == ExitCode.SUCCESS
     assert scripted_cluster.applications() == []
 
 
-def test_group_restricts_the_search(scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
+def test_group_restricts_the_search(scripted_cluster: Cluster, run_verb: Verbs) -> None:
     scripted_cluster.create("pi")
-    assert main(["status", f"sparkapplication.{KUBEFLOW}/pi"]) == ExitCode.API_FAILED
-    assert f"of {KUBEFLOW}" in capsys.readouterr().err
+    assert f"of {KUBEFLOW}" in run_verb(["status", f"sparkapplication.{KUBEFLOW}/pi"], ExitCode.API_FAILED).err
     assert main(["status", f"sparkapplication.{GROUP}/pi"]) != ExitCode.API_FAILED
 
 
-def test_mistyped_name_suggests_an_existing_one(scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
+def test_mistyped_name_suggests_an_existing_one(scripted_cluster: Cluster, run_verb: Verbs) -> None:
     scripted_cluster.create("daily-report")
-    assert main(["status", "daly-report"]) == ExitCode.API_FAILED
-    assert capsys.readouterr().err.rstrip().endswith("did you mean daily-report?")
-    assert main(["status", "quite-different"]) == ExitCode.API_FAILED
-    assert "did you mean" not in capsys.readouterr().err
+    assert run_verb("status daly-report", ExitCode.API_FAILED).err.rstrip().endswith("did you mean daily-report?")
+    assert "did you mean" not in run_verb("status quite-different", ExitCode.API_FAILED).err

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from airflow_provider_spark_operator.cli import main
 from airflow_provider_spark_operator.cli.base.errors import ExitCode
 from airflow_provider_spark_operator.testing.applications import Application
 from airflow_provider_spark_operator.testing.scripting import Log
 from tests.cli.pods_with_ports import serve_ports
 from tests.cli.screen import needs_tmux, open_verb
+from tests.cli.verbs import Verbs
 from tests.cluster import Cluster, fail, run_on, stay_submitted
 
 pytestmark = needs_tmux
@@ -89,10 +89,9 @@ def test_logs_of_several_executors_have_a_colour_per_pod(scripted_cluster: Clust
 
 
 def test_follow_shows_states_the_log_and_the_verdict(
-    scripted_cluster: Cluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    scripted_cluster: Cluster, tmp_path: Path, run_verb: Verbs
 ) -> None:
-    assert main(["init"]) == ExitCode.SUCCESS
-    (tmp_path / "pi.yaml").write_text(capsys.readouterr().out)
+    (tmp_path / "pi.yaml").write_text(run_verb("init").out)
     scripted_cluster.script = fail
     with open_verb("submit", str(tmp_path / "pi.yaml"), "--follow", variables={"NO_COLOR": "1"}) as screen:
         assert screen.wait_for_exit() == ExitCode.APPLICATION_FAILED

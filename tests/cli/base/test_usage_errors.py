@@ -2,8 +2,8 @@
 
 import pytest
 
-from airflow_provider_spark_operator.cli import main
 from airflow_provider_spark_operator.cli.base.errors import ExitCode
+from tests.cli.verbs import Verbs
 
 
 @pytest.mark.parametrize(
@@ -58,8 +58,5 @@ from airflow_provider_spark_operator.cli.base.errors import ExitCode
         ("cluster get", "unknown verb get: did you mean list or status?"),
     ],
 )
-def test_usage_error_names_the_word_and_the_accepted_values(
-    words: str, sentence: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(words.split()) == ExitCode.INVALID
-    assert capsys.readouterr().err.startswith(f"spark-operator: error: {sentence} Run `spark-operator ")
+def test_usage_error_names_the_word_and_the_accepted_values(words: str, sentence: str, run_verb: Verbs) -> None:
+    assert run_verb(words, ExitCode.INVALID).err.startswith(f"spark-operator: error: {sentence} Run `spark-operator ")

@@ -21,6 +21,7 @@ from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObje
 from airflow_provider_spark_operator.crds import build_custom_resource_definitions
 from airflow_provider_spark_operator.crds.definitions import find_part
 from local_kubernetes.api.kinds.kinds import NETWORK_POLICIES, PODS, RESOURCE_QUOTAS, SERVICE_ACCOUNTS, Kind
+from tests.cli.verbs import Verbs
 from tests.cluster import NAMESPACE, Cluster, stay_submitted
 from tests.hooks.clouds.loopback import Answer, Asked, serve
 from tests.kube.scripted_api import build_kubeconfig
@@ -89,10 +90,11 @@ def test_definition_without_suspension_is_a_warning(
     assert "spark-operator crds | kubectl apply" in check["fix"]
 
 
-def test_table_has_one_line_for_each_check(scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
+def test_table_has_one_line_for_each_check(
+    scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str], run_verb: Verbs
+) -> None:
     create(scripted_cluster, SERVICE_ACCOUNTS, "spark")
-    assert main(["doctor"]) == ExitCode.SUCCESS
-    captured = capsys.readouterr()
+    captured = run_verb("doctor")
     titles, *rows = captured.out.splitlines()
     assert titles.split() == ["STATUS", "CHECK", "RESULT", "FIX"]
     assert {row.split()[0] for row in rows} == {"passed", "warning", "skipped"}

@@ -7,13 +7,13 @@ from pathlib import Path
 import aiohttp
 import pytest
 
-from airflow_provider_spark_operator.cli import main
 from airflow_provider_spark_operator.cli.base.errors import ExitCode
 from airflow_provider_spark_operator.core.kubernetes.ownership import read_tenure
 from airflow_provider_spark_operator.core.states.states import ApplicationState
 from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
 from airflow_provider_spark_operator.kube.resources import CUSTOM_RESOURCE_DEFINITIONS, LEASES, NAMESPACES
 from tests.cli.process import read_line, start_command, wait_for_exit
+from tests.cli.verbs import Verbs
 from tests.definitions import build_definitions
 from tests.local_api import NAMESPACE, install_definitions, serve_api
 from tests.reconcile.harness import Api, build_application
@@ -113,9 +113,8 @@ async def test_lease_flag_overrides_the_settings(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("lease", ["/ours", "jobs/", "jobs/ours/x", ""])
-def test_invalid_lease_name_is_refused(lease: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["reconcile", "--lease", lease]) == ExitCode.INVALID
-    assert "must be NAME or NAMESPACE/NAME" in capsys.readouterr().err
+def test_invalid_lease_name_is_refused(lease: str, run_verb: Verbs) -> None:
+    assert "must be NAME or NAMESPACE/NAME" in run_verb(["reconcile", "--lease", lease], ExitCode.INVALID).err
 
 
 async def test_changed_settings_file_applies_without_a_restart(tmp_path: Path) -> None:

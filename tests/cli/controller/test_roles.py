@@ -5,9 +5,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from airflow_provider_spark_operator.cli import main
-from airflow_provider_spark_operator.cli.base.errors import ExitCode
 from airflow_provider_spark_operator.cli.controller import roles
+from tests.cli.verbs import Verbs
 
 DOCUMENTED = Path(__file__).parents[3] / "docs" / "manifests"
 PACKAGED = Path(roles.__file__).with_name("manifests")
@@ -19,28 +18,22 @@ def test_packaged_manifests_are_those_of_the_documentation() -> None:
 
 
 @pytest.mark.parametrize("audience", [[], *(["--for", audience] for audience in roles.Audience)], ids=" ".join)
-def test_namespace_is_set_in_each_manifest_that_has_one(
-    audience: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["roles", *audience]) == ExitCode.SUCCESS
-    plain = list(yaml.safe_load_all(capsys.readouterr().out))
-    assert main(["roles", *audience, "-n", "123"]) == ExitCode.SUCCESS
-    placed = list(yaml.safe_load_all(capsys.readouterr().out))
+def test_namespace_is_set_in_each_manifest_that_has_one(audience: list[str], run_verb: Verbs) -> None:
+    plain = list(yaml.safe_load_all(run_verb(["roles", *audience]).out))
+    placed = list(yaml.safe_load_all(run_verb(["roles", *audience, "-n", "123"]).out))
     assert [each["metadata"].pop("namespace", None) for each in placed] == [
         None if each["kind"] == "ClusterRole" else "123" for each in plain
     ]
     assert placed == plain
 
 
-def test_all_manifests_are_printed_once(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["roles"]) == ExitCode.SUCCESS
-    printed = list(yaml.safe_load_all(capsys.readouterr().out))
+def test_all_manifests_are_printed_once(run_verb: Verbs) -> None:
+    printed = list(yaml.safe_load_all(run_verb("roles").out))
     stored = [one for path in DOCUMENTED.iterdir() for one in yaml.safe_load_all(path.read_text())]
     names = [(one["kind"], one["metadata"]["name"]) for one in printed]
     assert len(names) == len(set(names)) == len(stored)
 
 
-def test_users_of_the_command_line_get_both_roles(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["roles", "--for", "cli"]) == ExitCode.SUCCESS
-    names = [one["metadata"]["name"] for one in yaml.safe_load_all(capsys.readouterr().out)]
+def test_users_of_the_command_line_get_both_roles(run_verb: Verbs) -> None:
+    names = [one["metadata"]["name"] for one in yaml.safe_load_all(run_verb("roles --for cli").out)]
     assert names == ["airflow-spark-operator", "spark-operator-command-line"]

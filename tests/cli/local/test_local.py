@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 import yaml
 
-from airflow_provider_spark_operator.cli import main
 from airflow_provider_spark_operator.cli.base.errors import ExitCode
 from airflow_provider_spark_operator.cli.local.local_run import keep_logs
 from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
 from airflow_provider_spark_operator.kube.resources import SPARK_APPLICATIONS
 from tests.cli.process import read_line, run_command, start_command, wait_for_exit
+from tests.cli.verbs import Verbs
 from tests.reconcile.harness import build_application
 
 from kubelet.conditions import is_alive, wait_until
@@ -64,12 +64,11 @@ async def test_cluster_runs_from_its_ready_line_until_a_signal(
     assert not copy.exists()
 
 
-def test_kubeconfig_of_the_user_is_not_overwritten(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_kubeconfig_of_the_user_is_not_overwritten(tmp_path: Path, run_verb: Verbs) -> None:
     theirs = tmp_path / "config"
     theirs.write_text("apiVersion: v1")
     words = ["local", "up", "--home", str(tmp_path / "home"), "--kubeconfig", str(theirs)]
-    assert main(words) == ExitCode.INVALID
-    assert capsys.readouterr().err == (
+    assert run_verb(words, ExitCode.INVALID).err == (
         f"spark-operator: error: --kubeconfig {theirs}: exists and was not written by this command; name another file\n"
     )
     assert theirs.read_text() == "apiVersion: v1"
@@ -90,12 +89,11 @@ async def test_kubeconfig_of_a_running_cluster_is_not_overwritten(tmp_path: Path
         await wait_for_exit(first)
 
 
-def test_kubeconfig_in_a_missing_folder_is_refused_before_the_cluster_starts(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_kubeconfig_in_a_missing_folder_is_refused_before_the_cluster_starts(tmp_path: Path, run_verb: Verbs) -> None:
     copy = tmp_path / "missing" / "config"
-    assert main(["local", "up", "--home", str(tmp_path / "home"), "--kubeconfig", str(copy)]) == ExitCode.INVALID
-    assert capsys.readouterr().err == (
+    assert run_verb(
+        ["local", "up", "--home", str(tmp_path / "home"), "--kubeconfig", str(copy)], ExitCode.INVALID
+    ).err == (
         f"spark-operator: error: --kubeconfig {copy}: the folder {copy.parent} does not exist. "
         "Choose an existing folder that you can write\n"
     )

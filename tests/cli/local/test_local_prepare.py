@@ -9,6 +9,7 @@ from airflow_provider_spark_operator.cli import main
 from airflow_provider_spark_operator.cli.local import local_prepare
 from airflow_provider_spark_operator.local import archive_writer
 from airflow_provider_spark_operator.local.java import Java, JavaMissing
+from tests.cli.verbs import Verbs
 
 
 @pytest.fixture
@@ -54,28 +55,23 @@ def test_prepare_keeps_an_existing_archive(fake_java: Callable[[str], None], tmp
 
 
 def test_prepare_without_an_archive_prints_the_last_line_of_java(
-    fake_java: Callable[[str], None], capsys: pytest.CaptureFixture[str]
+    fake_java: Callable[[str], None], run_verb: Verbs
 ) -> None:
     fake_java("echo out of memory >&2; exit 1")
-    assert main(["local", "prepare"]) == 5
-    assert "did not write an archive: out of memory" in capsys.readouterr().err.splitlines()[-1]
+    assert "did not write an archive: out of memory" in run_verb("local prepare", 5).err.splitlines()[-1]
 
 
 def test_prepare_ends_with_4_if_spark_does_not_end_in_time(
-    fake_java: Callable[[str], None], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    fake_java: Callable[[str], None], monkeypatch: pytest.MonkeyPatch, run_verb: Verbs
 ) -> None:
     monkeypatch.setattr(archive_writer, "_SECONDS", 1)
     fake_java("exec sleep 600")
-    assert main(["local", "prepare"]) == 4
-    assert capsys.readouterr().err.splitlines()[-1] == "spark-operator: error: Spark did not end within 1 s"
+    assert run_verb("local prepare", 4).err.splitlines()[-1] == "spark-operator: error: Spark did not end within 1 s"
 
 
-def test_prepare_without_java_prints_what_to_install(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_prepare_without_java_prints_what_to_install(monkeypatch: pytest.MonkeyPatch, run_verb: Verbs) -> None:
     async def no_java() -> None:
         raise JavaMissing("no Java 17 or newer was found: install one")
 
     monkeypatch.setattr(local_prepare, "find_java", no_java)
-    assert main(["local", "prepare"]) == 5
-    assert "no Java 17 or newer was found" in capsys.readouterr().err
+    assert "no Java 17 or newer was found" in run_verb("local prepare", 5).err

@@ -7,13 +7,13 @@ from urllib.request import urlopen
 
 import pytest
 
-from airflow_provider_spark_operator.cli import main
 from airflow_provider_spark_operator.cli.base.errors import ExitCode
 from airflow_provider_spark_operator.cli.local.local_application import compose_local_application
 from airflow_provider_spark_operator.core.kubernetes.json_object import InvalidResource
 from airflow_provider_spark_operator.spark_task import MESSAGE_FILE, MESSAGE_VARIABLE
 from tests.cli.local.test_local import list_folder, write
 from tests.cli.process import read_line, run_command, start_command, wait_for_exit
+from tests.cli.verbs import Verbs
 
 SCRIPT = """
 import sys, time
@@ -96,9 +96,9 @@ def test_invalid_memory_is_reported() -> None:
         compose_local_application("My Job_1.py", [], {"driver_memory": "much"})
 
 
-def test_missing_script_is_reported(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["local", "run", "gone.py"]) == ExitCode.INVALID
-    assert capsys.readouterr().err == "spark-operator: error: gone.py: cannot be read: no such file or directory\n"
+def test_missing_script_is_reported(run_verb: Verbs) -> None:
+    error = run_verb("local run gone.py", ExitCode.INVALID).err
+    assert error == "spark-operator: error: gone.py: cannot be read: no such file or directory\n"
 
 
 @pytest.mark.usefixtures("folder")
@@ -110,27 +110,22 @@ def test_missing_script_is_reported(capsys: pytest.CaptureFixture[str]) -> None:
         ("org.example:lib", "--packages: 'org.example:lib' must have the form <group>:<artifact>:<version>"),
     ],
 )
-def test_package_that_is_not_of_maven_is_refused(
-    package: str, message: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["local", "run", "My Job_1.py", "--packages", package]) == ExitCode.INVALID
-    assert message in capsys.readouterr().err
+def test_package_that_is_not_of_maven_is_refused(package: str, message: str, run_verb: Verbs) -> None:
+    assert message in run_verb(["local", "run", "My Job_1.py", "--packages", package], ExitCode.INVALID).err
 
 
 @pytest.mark.parametrize("prefix", ["", "file:"])
-def test_folder_of_modules_is_refused(folder: Path, capsys: pytest.CaptureFixture[str], prefix: str) -> None:
+def test_folder_of_modules_is_refused(folder: Path, run_verb: Verbs, prefix: str) -> None:
     (folder / "my package").mkdir()
-    assert main(["local", "run", "My Job_1.py", "--py-files", f"{prefix}my package"]) == ExitCode.INVALID
-    assert capsys.readouterr().err == (
+    assert run_verb(["local", "run", "My Job_1.py", "--py-files", f"{prefix}my package"], ExitCode.INVALID).err == (
         f"spark-operator: error: --py-files {prefix}my package: a folder is not supported. "
         "Pack the folder into a .zip file\n"
     )
 
 
-def test_manifest_with_arguments_is_refused(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_manifest_with_arguments_is_refused(folder: Path, run_verb: Verbs) -> None:
     path = write(folder, "true")
-    assert main(["local", "run", path, "a"]) == ExitCode.INVALID
-    assert capsys.readouterr().err == (
+    assert run_verb(["local", "run", path, "a"], ExitCode.INVALID).err == (
         f"spark-operator: error: {path}: a manifest takes no arguments: set spec.driverArgs, or run a .py file\n"
     )
 

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from airflow_provider_spark_operator.cli import main
 from airflow_provider_spark_operator.cli.base.errors import ExitCode
 from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
 from airflow_provider_spark_operator.kube.resources import SPARK_APPLICATIONS
 from tests.cli.local.test_local import build
 from tests.cli.process import read_line, run_command, start_command, wait_for_exit
+from tests.cli.verbs import Verbs
 
 from kubelet.running_node import wait_until_async
 
@@ -82,10 +82,9 @@ async def test_running_cluster_is_shown_stopped_and_reset(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("verb", ["status", "down", "reset"])
-def test_folder_of_the_user_is_refused(tmp_path: Path, verb: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_folder_of_the_user_is_refused(tmp_path: Path, verb: str, run_verb: Verbs) -> None:
     (tmp_path / "report.csv").touch()
-    assert main(["local", verb, "--home", str(tmp_path)]) == ExitCode.INVALID
-    assert capsys.readouterr().err == (
+    assert run_verb(["local", verb, "--home", str(tmp_path)], ExitCode.INVALID).err == (
         f"spark-operator: error: --home: {tmp_path} was not created by a local cluster. "
         "Choose the folder of a local cluster\n"
     )

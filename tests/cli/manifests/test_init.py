@@ -10,49 +10,45 @@ from airflow_provider_spark_operator.cli import main
 from airflow_provider_spark_operator.cli.base.errors import ExitCode
 from airflow_provider_spark_operator.core.convert.document import convert_document
 from airflow_provider_spark_operator.operators.spark_application import SparkApplicationOperator
+from tests.cli.verbs import Verbs
 
 
 @pytest.mark.parametrize("options", [[], ["--kubeflow"]], ids=["apache", "kubeflow"])
-def test_written_manifest_is_valid_without_warnings(
-    options: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_written_manifest_is_valid_without_warnings(options: list[str], tmp_path: Path, run_verb: Verbs) -> None:
     file = tmp_path / "app.yaml"
-    assert main(["init", str(file), "--name", "on", *options]) == ExitCode.SUCCESS
-    captured = capsys.readouterr()
+    captured = run_verb(["init", str(file), "--name", "on", *options])
     assert (captured.out, captured.err) == ("", f"spark-operator: wrote {file}\n")
     assert yaml.safe_load(file.read_text())["metadata"] == {"name": "on"}
     assert main(["validate", "--strict", str(file)]) == ExitCode.SUCCESS
 
 
-def print_starter(capsys: pytest.CaptureFixture[str], *options: str) -> str:
-    assert main(["init", *options]) == ExitCode.SUCCESS
-    return capsys.readouterr().out
+def print_starter(run_verb: Verbs, *options: str) -> str:
+    return run_verb(["init", *options]).out
 
 
-def test_image_is_that_of_the_tutorial(capsys: pytest.CaptureFixture[str]) -> None:
+def test_image_is_that_of_the_tutorial(run_verb: Verbs) -> None:
     tutorial = Path(__file__).parents[3] / "docs" / "get-started" / "tutorial.md"
     documented = set(re.findall(r'image="([^"]+)"', tutorial.read_text()))
     choices = ((), ("--kubeflow",), ("--dag",), ("--dag", "--kubeflow"))
-    starters = "".join(print_starter(capsys, *options) for options in choices)
+    starters = "".join(print_starter(run_verb, *options) for options in choices)
     assert set(re.findall(r"""\S*spark:[\d.]+""", starters.replace('"', " "))) == documented
 
 
-def test_printed_manifest_renders(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_printed_manifest_renders(tmp_path: Path, run_verb: Verbs) -> None:
     file = tmp_path / "app.yaml"
-    file.write_text(print_starter(capsys))
-    assert main(["render", str(file)]) == ExitCode.SUCCESS
-    captured = capsys.readouterr()
+    file.write_text(print_starter(run_verb))
+    captured = run_verb(f"render {file}")
     assert captured.err == ""
     kinds = [document["kind"] for document in yaml.safe_load_all(captured.out)]
     assert kinds.count("Pod") == 1
 
 
-def test_manifest_of_kubeflow_is_that_of_apache(capsys: pytest.CaptureFixture[str]) -> None:
-    (conversion,) = convert_document(yaml.safe_load(print_starter(capsys, "--kubeflow")))
+def test_manifest_of_kubeflow_is_that_of_apache(run_verb: Verbs) -> None:
+    (conversion,) = convert_document(yaml.safe_load(print_starter(run_verb, "--kubeflow")))
     converted = conversion.document
     assert converted is not None
     conf = converted["spec"]["sparkConf"]
-    expected = yaml.safe_load(print_starter(capsys))["spec"]
+    expected = yaml.safe_load(print_starter(run_verb))["spec"]
     assert {key: conf[key] for key in expected["sparkConf"]} == expected["sparkConf"]
     assert converted["spec"]["pyFiles"] == expected["pyFiles"]
 
@@ -69,17 +65,15 @@ def test_dag_is_parsed_with_one_task(options: list[str], tmp_path: Path) -> None
     assert task.api_version == ("sparkoperator.k8s.io/v1beta2" if options else None)
 
 
-def test_existing_file_is_kept(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_existing_file_is_kept(tmp_path: Path, run_verb: Verbs) -> None:
     file = tmp_path / "app.yaml"
     file.write_text("mine")
-    assert main(["init", str(file)]) == ExitCode.INVALID
-    assert f"could not write {file}: it exists" in capsys.readouterr().err
+    assert f"could not write {file}: it exists" in run_verb(f"init {file}", ExitCode.INVALID).err
     assert file.read_text() == "mine"
 
 
-def test_folder_that_does_not_exist_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["init", str(tmp_path / "none" / "app.yaml")]) == ExitCode.INVALID
-    assert "No such file or directory" in capsys.readouterr().err
+def test_folder_that_does_not_exist_is_named(tmp_path: Path, run_verb: Verbs) -> None:
+    assert "No such file or directory" in run_verb(["init", str(tmp_path / "none" / "app.yaml")], ExitCode.INVALID).err
 
 
 def test_dag_runs_the_given_script(tmp_path: Path) -> None:
@@ -123,11 +117,10 @@ def test_unusable_script_is_refused(
     message: str,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    run_verb: Verbs,
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "report.py").write_text("print(1)\n")
-    assert main(["init", *options]) == ExitCode.INVALID
-    captured = capsys.readouterr()
+    captured = run_verb(["init", *options], ExitCode.INVALID)
     assert captured.out == ""
     assert message in captured.err

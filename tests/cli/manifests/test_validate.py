@@ -8,6 +8,7 @@ import pytest
 from airflow_provider_spark_operator.cli import main
 from airflow_provider_spark_operator.cli.base.errors import ExitCode
 from tests.cli.program.test_main import APPLICATION
+from tests.cli.verbs import Verbs
 
 
 @pytest.fixture
@@ -17,25 +18,23 @@ def application(tmp_path: Path) -> Path:
     return path
 
 
-def test_valid_resources_are_counted(application: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["validate", str(application)]) == ExitCode.SUCCESS
-    assert capsys.readouterr().out == "1 resource valid\n"
-    assert main(["validate", str(application), str(application)]) == ExitCode.SUCCESS
-    assert capsys.readouterr().out == "2 resources valid\n"
+def test_valid_resources_are_counted(application: Path, run_verb: Verbs) -> None:
+    assert run_verb(f"validate {application}").out == "1 resource valid\n"
+    assert run_verb(["validate", str(application), str(application)]).out == "2 resources valid\n"
 
 
-def test_standard_input_is_read(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_standard_input_is_read(monkeypatch: pytest.MonkeyPatch, run_verb: Verbs) -> None:
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"kind: Spork")))
-    assert main(["validate", "-"]) == ExitCode.INVALID
-    assert capsys.readouterr().out.startswith("standard input:1:1: error: Spork: kind: 'Spork' is not supported")
+    assert run_verb("validate -", ExitCode.INVALID).out.startswith(
+        "standard input:1:1: error: Spork: kind: 'Spork' is not supported"
+    )
 
 
-def test_every_problem_of_every_file_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_problem_of_every_file_is_one_line(tmp_path: Path, run_verb: Verbs) -> None:
     bad = tmp_path / "bad.yaml"
     bad.write_text(f"{APPLICATION.replace('sparkVersion: 4.3.0', 'sparkVersion: 4.3')}---\nkind: Spork\n---\na: [")
     missing = tmp_path / "none.yaml"
-    assert main(["validate", str(bad), str(missing)]) == ExitCode.INVALID
-    lines = capsys.readouterr().out.splitlines()
+    lines = run_verb(["validate", str(bad), str(missing)], ExitCode.INVALID).out.splitlines()
     assert [line.split(" is ")[0].split(" must ")[0] for line in lines[:2]] == [
         f"{bad}:8:21: error: SparkApplication pi: spec.runtimeVersions.sparkVersion:",
         f"{bad}:11:1: error: Spork: kind: 'Spork'",
@@ -49,11 +48,10 @@ def test_one_invalid_file_fails_the_command(application: Path, tmp_path: Path) -
     assert main(["validate", str(application), str(tmp_path / "none")]) == ExitCode.INVALID
 
 
-def test_json_output_has_every_problem(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_json_output_has_every_problem(tmp_path: Path, run_verb: Verbs) -> None:
     bad = tmp_path / "bad.yaml"
     bad.write_text(APPLICATION.replace("mainClass", "mainKlass"))
-    assert main(["validate", str(bad), "-o", "json"]) == ExitCode.INVALID
-    result = json.loads(capsys.readouterr().out)
+    result = json.loads(run_verb(f"validate {bad} -o json", ExitCode.INVALID).out)
     assert (result["valid"], result["documents"]) == (False, 1)
     problem, unknown = result["problems"]
     assert unknown["message"] == "is not a field of spec: did you mean mainClass?"
@@ -66,10 +64,9 @@ def test_json_output_has_every_problem(tmp_path: Path, capsys: pytest.CaptureFix
     assert problem["message"].startswith("is required")
 
 
-def test_json_names_a_file_whose_name_contains_a_colon(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_json_names_a_file_whose_name_contains_a_colon(tmp_path: Path, run_verb: Verbs) -> None:
     missing = tmp_path / "a: b.yaml"
-    assert main(["validate", str(missing), "-o", "json"]) == ExitCode.INVALID
-    (problem,) = json.loads(capsys.readouterr().out)["problems"]
+    (problem,) = json.loads(run_verb(["validate", str(missing), "-o", "json"], ExitCode.INVALID).out)["problems"]
     assert (problem["file"], problem["message"]) == (str(missing), "cannot be read: no such file or directory")
 
 
@@ -97,18 +94,19 @@ def test_spark_cluster_is_validated_by_its_own_rules(tmp_path: Path, capsys: pyt
     ids=["infinity", "key", "itself", "tag", "nesting"],
 )
 def test_yaml_without_json_equivalent_is_a_problem(
-    value: str, path: str, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    value: str, path: str, message: str, tmp_path: Path, run_verb: Verbs
 ) -> None:
     bad = tmp_path / "bad.yaml"
     bad.write_text(f"{APPLICATION.rstrip()}\n  x: {value}\n")
-    assert main(["validate", str(bad)]) == ExitCode.INVALID
-    (line,) = capsys.readouterr().out.splitlines()
+    (line,) = run_verb(f"validate {bad}", ExitCode.INVALID).out.splitlines()
     assert line.startswith(str(bad))
     assert path in line
     assert message in line
 
 
-def test_warnings_are_labelled_and_do_not_fail(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_warnings_are_labelled_and_do_not_fail(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], run_verb: Verbs
+) -> None:
     file = tmp_path / "app.yaml"
     file.write_text(APPLICATION + "  applicationTolerations: {ttlAfterStopMillis: -5}\n")
     assert main(["validate", str(file)]) == ExitCode.SUCCESS
@@ -117,8 +115,7 @@ def test_warnings_are_labelled_and_do_not_fail(tmp_path: Path, capsys: pytest.Ca
         capsys.readouterr().out
         == f"{place}: is -5, which has the same meaning as -1 (never): use -1\n1 resource valid\n"
     )
-    assert main(["validate", str(file), "-o", "json"]) == ExitCode.SUCCESS
-    result = json.loads(capsys.readouterr().out)
+    result = json.loads(run_verb(f"validate {file} -o json").out)
     assert result["valid"] is True
     assert [problem["severity"] for problem in result["problems"]] == ["warning"]
 
@@ -132,15 +129,12 @@ def test_duplicate_key_is_an_error_with_its_line(tmp_path: Path, capsys: pytest.
 
 
 @pytest.mark.parametrize("is_folder", [False, True])
-def test_duplicate_keys_do_not_hide_other_problems(
-    is_folder: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_duplicate_keys_do_not_hide_other_problems(is_folder: bool, tmp_path: Path, run_verb: Verbs) -> None:
     file = tmp_path / "app.yaml"
     file.write_text(
         APPLICATION + "  mainClass: B\n  mainClass: 3\n  jar: a\n---\n" + CONFIG_MAP.strip() + "\nkind: Secret\n"
     )
-    assert main(["validate", str(tmp_path if is_folder else file)]) == ExitCode.INVALID
-    lines = capsys.readouterr().out.splitlines()
+    lines = run_verb(["validate", str(tmp_path if is_folder else file)], ExitCode.INVALID).out.splitlines()
     assert [line.removeprefix(f"{file}:").partition(":")[0] for line in lines[:4]] == ["10", "11", "11", "12"]
     assert sum("duplicate key 'mainClass', already defined in line 6" in line for line in lines) == 2
     assert sum("duplicate key 'kind'" in line for line in lines) == 1
@@ -148,11 +142,10 @@ def test_duplicate_keys_do_not_hide_other_problems(
     assert any("spec.jar" in line for line in lines)
 
 
-def test_kubeflow_application_is_validated_by_its_own_rules(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_kubeflow_application_is_validated_by_its_own_rules(tmp_path: Path, run_verb: Verbs) -> None:
     file = tmp_path / "app.yaml"
     file.write_text("{apiVersion: sparkoperator.k8s.io/v1beta2, kind: SparkApplication, metadata: {name: a}, spec: {}}")
-    assert main(["validate", str(file)]) == ExitCode.INVALID
-    assert "spec.mainApplicationFile: is required" in capsys.readouterr().out
+    assert "spec.mainApplicationFile: is required" in run_verb(f"validate {file}", ExitCode.INVALID).out
 
 
 SCHEDULED = """\
@@ -167,11 +160,10 @@ spec:
 CONFIG_MAP = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n"
 
 
-def test_scheduled_application_is_validated(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_scheduled_application_is_validated(tmp_path: Path, run_verb: Verbs) -> None:
     file = tmp_path / "schedule.yaml"
     file.write_text(SCHEDULED)
-    assert main(["validate", str(file)]) == ExitCode.SUCCESS
-    warning, result = capsys.readouterr().out.splitlines()
+    warning, result = run_verb(f"validate {file}").out.splitlines()
     assert warning.startswith(
         f"{file}:7:102: warning: ScheduledSparkApplication nightly: spec.template.executor.instnces:"
     )
@@ -181,31 +173,25 @@ def test_scheduled_application_is_validated(tmp_path: Path, capsys: pytest.Captu
     assert main(["validate", str(file)]) == ExitCode.INVALID
 
 
-def test_items_of_a_list_are_validated_with_their_positions(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_items_of_a_list_are_validated_with_their_positions(tmp_path: Path, run_verb: Verbs) -> None:
     file = tmp_path / "list.yaml"
     items = "".join(f"- {text.strip()}\n".replace("\n", "\n  ").rstrip() + "\n" for text in (CONFIG_MAP, SCHEDULED))
     file.write_text(f"apiVersion: v1\nkind: List\nitems:\n{items}")
-    assert main(["validate", str(file)]) == ExitCode.SUCCESS
-    captured = capsys.readouterr()
+    captured = run_verb(f"validate {file}")
     assert captured.out.startswith(f"{file}:13:104: warning: ScheduledSparkApplication nightly:")
     assert captured.out.endswith("\n1 resource valid\n")
     assert "skipped resources that are not Spark resources: 1" in captured.err
     assert main(["validate", str(tmp_path)]) == ExitCode.SUCCESS
     file.write_text("apiVersion: v1\nkind: List\n")
-    assert main(["validate", str(file)]) == ExitCode.INVALID
-    assert "kind: 'List' is not supported" in capsys.readouterr().out
+    assert "kind: 'List' is not supported" in run_verb(f"validate {file}", ExitCode.INVALID).out
 
 
-def test_other_kinds_are_left_out_unless_a_file_has_only_those(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_other_kinds_are_left_out_unless_a_file_has_only_those(tmp_path: Path, run_verb: Verbs) -> None:
     file = tmp_path / "mixed.yaml"
     file.write_text(f"{CONFIG_MAP}---\n{APPLICATION}")
-    assert main(["validate", str(file)]) == ExitCode.SUCCESS
-    assert "skipped resources that are not Spark resources: 1" in capsys.readouterr().err
+    assert "skipped resources that are not Spark resources: 1" in run_verb(f"validate {file}").err
     file.write_text(CONFIG_MAP)
-    assert main(["validate", str(file)]) == ExitCode.INVALID
-    assert "kind: 'ConfigMap' is not supported" in capsys.readouterr().out
+    assert "kind: 'ConfigMap' is not supported" in run_verb(f"validate {file}", ExitCode.INVALID).out
 
 
 def test_position_is_that_of_the_field_in_every_document(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -232,48 +218,41 @@ def test_position_is_that_of_the_field_in_every_document(tmp_path: Path, capsys:
     }
 
 
-def test_strict_makes_warnings_errors(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_strict_makes_warnings_errors(tmp_path: Path, run_verb: Verbs) -> None:
     file = tmp_path / "app.yaml"
     file.write_text(APPLICATION + "  applicationTolerations: {ttlAfterStopMillis: -5}\n")
-    assert main(["validate", str(file), "--strict"]) == ExitCode.INVALID
-    (line,) = capsys.readouterr().out.splitlines()
+    (line,) = run_verb(f"validate {file} --strict", ExitCode.INVALID).out.splitlines()
     assert ": warning: " in line
-    assert main(["validate", str(file), "--strict", "-o", "json"]) == ExitCode.INVALID
-    assert json.loads(capsys.readouterr().out)["valid"] is False
+    assert json.loads(run_verb(f"validate {file} --strict -o json", ExitCode.INVALID).out)["valid"] is False
 
 
 def test_strict_accepts_resources_without_problems(application: Path) -> None:
     assert main(["validate", str(application), "--strict"]) == ExitCode.SUCCESS
 
 
-def test_folder_is_validated_without_resources_of_other_kinds(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_folder_is_validated_without_resources_of_other_kinds(tmp_path: Path, run_verb: Verbs) -> None:
     (tmp_path / "jobs" / ".git").mkdir(parents=True)
     (tmp_path / "jobs" / ".git" / "bad.yaml").write_text("a: [")
     (tmp_path / "jobs" / "bad.yml").write_text(APPLICATION.replace("mainClass", "mainKlass"))
     (tmp_path / "jobs" / "pod.json").write_text('{"apiVersion": "v1", "kind": "Pod"}')
     (tmp_path / "notes.txt").write_text("a: [")
     (tmp_path / "app.yaml").write_text(f"{APPLICATION}---\napiVersion: v1\nkind: ConfigMap\n")
-    assert main(["validate", str(tmp_path)]) == ExitCode.INVALID
-    captured = capsys.readouterr()
+    captured = run_verb(f"validate {tmp_path}", ExitCode.INVALID)
     assert {line.partition(":")[0] for line in captured.out.splitlines()} == {str(tmp_path / "jobs" / "bad.yml")}
     assert captured.err == "spark-operator: skipped resources that are not Spark resources: 2\n"
     (tmp_path / "jobs" / "bad.yml").unlink()
-    assert main(["validate", str(tmp_path)]) == ExitCode.SUCCESS
-    assert capsys.readouterr().out == "1 resource valid\n"
+    assert run_verb(f"validate {tmp_path}").out == "1 resource valid\n"
 
 
-def test_folder_without_manifests_is_invalid(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["validate", str(tmp_path)]) == ExitCode.INVALID
-    assert capsys.readouterr().out == f"{tmp_path}: error: contains no file with the suffix .yaml, .yml, .json\n"
+def test_folder_without_manifests_is_invalid(tmp_path: Path, run_verb: Verbs) -> None:
+    printed = run_verb(f"validate {tmp_path}", ExitCode.INVALID).out
+    assert printed == f"{tmp_path}: error: contains no file with the suffix .yaml, .yml, .json\n"
 
 
-def test_severity_has_a_colour_on_a_terminal(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_severity_has_a_colour_on_a_terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run_verb: Verbs) -> None:
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
     monkeypatch.delenv("NO_COLOR", raising=False)
     missing = tmp_path / "none.yaml"
-    assert main(["validate", str(missing)]) == ExitCode.INVALID
-    assert capsys.readouterr().out.startswith(f"{missing}: \x1b[31merror:\x1b[0m cannot be read")
+    assert run_verb(f"validate {missing}", ExitCode.INVALID).out.startswith(
+        f"{missing}: \x1b[31merror:\x1b[0m cannot be read"
+    )

@@ -7,6 +7,7 @@ import pytest
 from airflow_provider_spark_operator.cli import main
 from airflow_provider_spark_operator.cli.base.errors import ExitCode
 from airflow_provider_spark_operator.cli.options.assignment import parse_assignment, read_value, read_value_at
+from tests.cli.verbs import Verbs
 from tests.cluster import Cluster
 
 APACHE = {"apiVersion": "spark.apache.org/v1", "kind": "SparkApplication"}
@@ -50,10 +51,11 @@ def test_text_that_is_not_yaml_is_refused() -> None:
         read_value("{")
 
 
-def test_example_of_the_message_is_accepted(scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
+def test_example_of_the_message_is_accepted(scripted_cluster: Cluster, run_verb: Verbs) -> None:
     scripted_cluster.create("pi")
-    assert main(["restart", "pi", "--set", "spec"]) == ExitCode.INVALID
-    example = re.search(r"for example (\S+=\S+)", capsys.readouterr().err.replace("\n", " "))
+    example = re.search(
+        r"for example (\S+=\S+)", run_verb("restart pi --set spec", ExitCode.INVALID).err.replace("\n", " ")
+    )
     assert example is not None
     assert main(["restart", "pi", "--set", example[1].rstrip(".")]) == ExitCode.SUCCESS
     assert scripted_cluster.application()["spec"]["sparkConf"]["spark.ui.port"] == "4050"

@@ -13,15 +13,15 @@ import pytest
 from airflow_provider_spark_operator.cli import main
 from airflow_provider_spark_operator.cli.base.errors import ExitCode
 from airflow_provider_spark_operator.cli.program import kubectl_completion
+from tests.cli.verbs import Verbs
 from tests.cluster import Cluster, fail, run_on, stay_submitted
 from tests.kube.scripted_api import build_kubeconfig
 
 VERSIONS = ("sparkVersion", "scalaVersion", "jdkVersion")
 
 
-def complete(capsys: pytest.CaptureFixture[str], *words: str) -> list[str]:
-    assert main(["complete", "--", *words]) == ExitCode.SUCCESS
-    captured = capsys.readouterr()
+def complete(run_verb: Verbs, *words: str) -> list[str]:
+    captured = run_verb(["complete", "--", *words])
     assert captured.err == ""
     return [line.partition("\t")[0] for line in captured.out.splitlines()]
 
@@ -69,10 +69,8 @@ def complete(capsys: pytest.CaptureFixture[str], *words: str) -> list[str]:
     ],
     ids=" ".join,
 )
-def test_words_that_can_follow_are_completed(
-    words: list[str], expected: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert sorted(complete(capsys, *words)) == sorted(expected)
+def test_words_that_can_follow_are_completed(words: list[str], expected: list[str], run_verb: Verbs) -> None:
+    assert sorted(complete(run_verb, *words)) == sorted(expected)
 
 
 def test_help_option_is_described_as_in_the_help(capsys: pytest.CaptureFixture[str]) -> None:
@@ -82,15 +80,15 @@ def test_help_option_is_described_as_in_the_help(capsys: pytest.CaptureFixture[s
 
 
 def test_names_of_the_cluster_are_completed(
-    scripted_cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    scripted_cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run_verb: Verbs
 ) -> None:
     assert scripted_cluster.applications() == []
-    assert complete(capsys, "reconcile", "--context", "") == ["test"]
+    assert complete(run_verb, "reconcile", "--context", "") == ["test"]
     monkeypatch.delenv("KUBECONFIG")
     monkeypatch.setenv("HOME", str(tmp_path / "nobody"))
     path = str(tmp_path / "kubeconfig")
-    assert complete(capsys, "reconcile", "--kubeconfig", path, "--context", "t") == ["test"]
-    assert complete(capsys, "reconcile", "--context", "") == []
+    assert complete(run_verb, "reconcile", "--kubeconfig", path, "--context", "t") == ["test"]
+    assert complete(run_verb, "reconcile", "--context", "") == []
 
 
 @pytest.mark.parametrize(
@@ -98,72 +96,63 @@ def test_names_of_the_cluster_are_completed(
     [(["wait", "pi", "--for"], set()), (["list", "--state"], {"waiting", "ended", "failed"})],
     ids=lambda words: words[0] if isinstance(words, list) else "",
 )
-def test_states_of_all_dialects_are_completed(
-    words: list[str], others: set[str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    states = complete(capsys, *words, "")
+def test_states_of_all_dialects_are_completed(words: list[str], others: set[str], run_verb: Verbs) -> None:
+    states = complete(run_verb, *words, "")
     assert {"RunningHealthy", "COMPLETED", *others} <= set(states)
     assert len({state.lower() for state in states}) == len(states)
 
 
-def test_only_final_states_are_completed_for_cleanup(capsys: pytest.CaptureFixture[str]) -> None:
-    states = complete(capsys, "cleanup", "--older-than", "7d", "--state", "")
+def test_only_final_states_are_completed_for_cleanup(run_verb: Verbs) -> None:
+    states = complete(run_verb, "cleanup", "--older-than", "7d", "--state", "")
     assert states == ["succeeded", "failed", "COMPLETED", "ResourceReleased", "TerminatedWithoutReleaseResources"]
 
 
 @pytest.mark.parametrize("verb", ["describe", "delete", "restart", "top"])
-def test_applications_of_both_api_groups_are_completed(
-    verb: str, kubeflow_cluster: Cluster, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_applications_of_both_api_groups_are_completed(verb: str, kubeflow_cluster: Cluster, run_verb: Verbs) -> None:
     kubeflow_cluster.script = stay_submitted
     for name in ("old-one", "old-two", "other"):
         kubeflow_cluster.create(name)
-    assert complete(capsys, verb, "old") == ["old-one", "old-two"]
+    assert complete(run_verb, verb, "old") == ["old-one", "old-two"]
 
 
-def test_names_of_applications_are_described(scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
+def test_names_of_applications_are_described(scripted_cluster: Cluster, run_verb: Verbs) -> None:
     scripted_cluster.script = fail
     scripted_cluster.create("old")
     scripted_cluster.wait_for_end()
     scripted_cluster.script = stay_submitted
     scripted_cluster.create("new")
-    assert main(["complete", "--", "describe", ""]) == ExitCode.SUCCESS
-    lines = capsys.readouterr().out
+    lines = run_verb(["complete", "--", "describe", ""]).out
     assert re.search(r"^old\tFailed, [\dm]+s, [\dm]+s ago$", lines, re.MULTILINE)
     assert re.search(r"^new\tSubmitted, [\dm]+s ago$", lines, re.MULTILINE)
 
 
 def test_name_that_is_already_on_the_command_line_is_not_completed_again(
-    scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]
+    scripted_cluster: Cluster, run_verb: Verbs
 ) -> None:
     scripted_cluster.script = stay_submitted
     for name in ("one", "two"):
         scripted_cluster.create(name)
-    assert complete(capsys, "delete", "one", "") == ["two"]
+    assert complete(run_verb, "delete", "one", "") == ["two"]
 
 
-def test_type_of_a_name_is_kept(scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
+def test_type_of_a_name_is_kept(scripted_cluster: Cluster, run_verb: Verbs) -> None:
     scripted_cluster.script = stay_submitted
     scripted_cluster.create("load")
-    assert complete(capsys, "delete", "sparkapplication/l") == ["sparkapplication/load"]
+    assert complete(run_verb, "delete", "sparkapplication/l") == ["sparkapplication/load"]
 
 
-def test_only_as_many_names_are_completed_as_the_verb_takes(
-    scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_only_as_many_names_are_completed_as_the_verb_takes(scripted_cluster: Cluster, run_verb: Verbs) -> None:
     scripted_cluster.script = stay_submitted
     scripted_cluster.create("load")
-    assert complete(capsys, "describe", "load", "") == []
-    assert complete(capsys, "describe", "--context", "test", "") == ["load"]
+    assert complete(run_verb, "describe", "load", "") == []
+    assert complete(run_verb, "describe", "--context", "test", "") == ["load"]
 
 
-def test_executors_of_the_application_are_completed(
-    scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_executors_of_the_application_are_completed(scripted_cluster: Cluster, run_verb: Verbs) -> None:
     scripted_cluster.script = run_on
     scripted_cluster.create("pi")
     scripted_cluster.wait_for_state("RunningHealthy")
-    assert complete(capsys, "logs", "pi", "--executor", "") == ["all", "0", "1"]
+    assert complete(run_verb, "logs", "pi", "--executor", "") == ["all", "0", "1"]
 
 
 @pytest.mark.parametrize("is_listening", [True, False])
@@ -173,7 +162,7 @@ def test_server_that_does_not_answer_completes_nothing(
     is_listening: bool,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    run_verb: Verbs,
 ) -> None:
     with socket.socket() as server:
         server.bind(("127.0.0.1", 0))
@@ -182,7 +171,7 @@ def test_server_that_does_not_answer_completes_nothing(
         path = tmp_path / "kubeconfig"
         path.write_text(json.dumps(build_kubeconfig(f"http://127.0.0.1:{server.getsockname()[1]}")))
         monkeypatch.setenv("KUBECONFIG", str(path))
-        assert complete(capsys, *words) == []
+        assert complete(run_verb, *words) == []
 
 
 @pytest.mark.parametrize(

@@ -20,15 +20,14 @@ from airflow_provider_spark_operator.cli.base.errors import ExitCode
 from airflow_provider_spark_operator.cli.program.catalogue import VERBS, Verb
 from airflow_provider_spark_operator.cli.program.program import build_verb
 from tests.cli.parse import list_options
+from tests.cli.verbs import Verbs
 from tests.cluster import Cluster
 
 
 @pytest.mark.parametrize("verb", VERBS, ids=[verb.name for verb in VERBS])
-def test_help_of_each_verb_is_the_same_as_its_help_option(verb: Verb, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["help", *verb.name.split()]) == ExitCode.SUCCESS
-    text = capsys.readouterr().out
-    assert main([*verb.name.split(), "--help"]) == ExitCode.SUCCESS
-    assert capsys.readouterr().out == text
+def test_help_of_each_verb_is_the_same_as_its_help_option(verb: Verb, run_verb: Verbs) -> None:
+    text = run_verb(["help", *verb.name.split()]).out
+    assert run_verb([*verb.name.split(), "--help"]).out == text
     assert "\n\nUsage\n" in text
     assert "\n\nExamples\n" in text
     assert verb.is_hidden or text.endswith(f"\n\nMore: docs/reference/command-line.md#{verb.name.replace(' ', '-')}\n")
@@ -36,37 +35,30 @@ def test_help_of_each_verb_is_the_same_as_its_help_option(verb: Verb, capsys: py
     assert all(getattr(parameter, "help", None) for parameter in build_verb(verb).params)
 
 
-def test_help_without_a_verb_is_that_of_the_program(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["help"]) == ExitCode.SUCCESS
-    text = capsys.readouterr().out
-    assert main(["--help"]) == ExitCode.SUCCESS
-    assert capsys.readouterr().out == text
+def test_help_without_a_verb_is_that_of_the_program(run_verb: Verbs) -> None:
+    text = run_verb("help").out
+    assert run_verb("--help").out == text
 
 
-def test_help_of_an_unknown_verb_suggests_a_similar_one(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["help", "local", "upp"]) == ExitCode.INVALID
-    assert capsys.readouterr().err == "spark-operator: error: unknown verb local upp: did you mean up?\n"
+def test_help_of_an_unknown_verb_suggests_a_similar_one(run_verb: Verbs) -> None:
+    error = run_verb("help local upp", ExitCode.INVALID).err
+    assert error == "spark-operator: error: unknown verb local upp: did you mean up?\n"
 
 
-def test_help_lists_each_exit_code_once(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["help", "exit-codes"]) == ExitCode.SUCCESS
-    lines = capsys.readouterr().out.splitlines()
+def test_help_lists_each_exit_code_once(run_verb: Verbs) -> None:
+    lines = run_verb("help exit-codes").out.splitlines()
     assert [int(line[:3]) for line in lines if line[:3].strip()] == [int(code) for code in ExitCode]
     assert "     `diff` found a difference" in lines
 
 
 @pytest.mark.parametrize("columns", [40, 80])
-def test_exit_codes_fit_the_terminal(
-    columns: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_exit_codes_fit_the_terminal(columns: int, monkeypatch: pytest.MonkeyPatch, run_verb: Verbs) -> None:
     monkeypatch.setenv("COLUMNS", str(columns))
-    assert main(["help", "exit-codes"]) == ExitCode.SUCCESS
-    assert max(map(len, capsys.readouterr().out.splitlines())) <= columns
+    assert max(map(len, run_verb("help exit-codes").out.splitlines())) <= columns
 
 
-def test_version_is_the_same_as_the_version_option(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["version"]) == ExitCode.SUCCESS
-    assert capsys.readouterr().out == f"spark-operator {__version__}\n"
+def test_version_is_the_same_as_the_version_option(run_verb: Verbs) -> None:
+    assert run_verb("version").out == f"spark-operator {__version__}\n"
 
 
 WORDS = st.one_of(

@@ -7,6 +7,7 @@ import pytest
 import airflow_provider_spark_operator
 from airflow_provider_spark_operator.cli import main
 from airflow_provider_spark_operator.cli.base.errors import ExitCode
+from tests.cli.verbs import Verbs
 
 APPLICATION = """
 apiVersion: spark.apache.org/v1
@@ -27,9 +28,8 @@ def no_cluster(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
 
 
-def usage_error(words: list[str], capsys: pytest.CaptureFixture[str]) -> str:
-    assert main(words) == ExitCode.INVALID
-    return capsys.readouterr().err
+def usage_error(words: list[str], run_verb: Verbs) -> str:
+    return run_verb(words, ExitCode.INVALID).err
 
 
 def test_exit_codes_are_those_of_the_contract() -> None:
@@ -45,9 +45,8 @@ def test_exit_codes_are_those_of_the_contract() -> None:
     }
 
 
-def test_version_is_that_of_the_package(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["--version"]) == ExitCode.SUCCESS
-    assert capsys.readouterr().out == f"spark-operator {airflow_provider_spark_operator.__version__}\n"
+def test_version_is_that_of_the_package(run_verb: Verbs) -> None:
+    assert run_verb("--version").out == f"spark-operator {airflow_provider_spark_operator.__version__}\n"
 
 
 def test_command_is_installed_as_spark_operator_and_as_plugin_of_kubectl() -> None:
@@ -96,8 +95,8 @@ def test_command_is_installed_as_spark_operator_and_as_plugin_of_kubectl() -> No
         ),
     ],
 )
-def test_usage_error_exits_with_2(words: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert message in usage_error(words, capsys)
+def test_usage_error_exits_with_2(words: list[str], message: str, run_verb: Verbs) -> None:
+    assert message in usage_error(words, run_verb)
 
 
 @pytest.mark.parametrize(
@@ -126,11 +125,8 @@ def test_usage_error_exits_with_2(words: list[str], message: str, capsys: pytest
         pytest.param(["reconcile"], "no Kubernetes cluster is configured", id="no cluster"),
     ],
 )
-def test_invalid_argument_prints_one_sentence(
-    words: list[str], sentence: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(words) == ExitCode.INVALID
-    captured = capsys.readouterr()
+def test_invalid_argument_prints_one_sentence(words: list[str], sentence: str, run_verb: Verbs) -> None:
+    captured = run_verb(words, ExitCode.INVALID)
     assert captured.out == ""
     assert captured.err.startswith(f"spark-operator: error: {sentence}")
     assert captured.err.count("\n") == 1
@@ -139,11 +135,8 @@ def test_invalid_argument_prints_one_sentence(
 @pytest.mark.parametrize(
     "words", [["render"], ["local", "run"], ["reconcile", "--config"], ["reconcile", "--kubeconfig"]]
 )
-def test_directory_instead_of_a_file_is_named(
-    words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main([*words, str(tmp_path)]) == ExitCode.INVALID
-    captured = capsys.readouterr()
+def test_directory_instead_of_a_file_is_named(words: list[str], tmp_path: Path, run_verb: Verbs) -> None:
+    captured = run_verb([*words, str(tmp_path)], ExitCode.INVALID)
     (line,) = (captured.out + captured.err).splitlines()
     assert line.endswith((f"{tmp_path}: cannot be read: is a directory", f"kubeconfig {tmp_path} is not a file"))
 
@@ -152,13 +145,10 @@ def test_directory_instead_of_a_file_is_named(
     ("name", "reason"),
     [("file", "it is a file, not a folder"), ("file/x", "a part of its path is a file, not a folder")],
 )
-def test_unusable_home_is_a_usage_error(
-    name: str, reason: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_unusable_home_is_a_usage_error(name: str, reason: str, tmp_path: Path, run_verb: Verbs) -> None:
     (tmp_path / "file").write_text("theirs")
     home = tmp_path / name
-    assert main(["local", "up", "--home", str(home)]) == ExitCode.INVALID
-    assert capsys.readouterr().err == (
+    assert run_verb(f"local up --home {home}", ExitCode.INVALID).err == (
         f"spark-operator: error: --home: could not use {home} as the folder of a local cluster: {reason}. "
         "Choose another folder\n"
     )
@@ -166,20 +156,19 @@ def test_unusable_home_is_a_usage_error(
 
 @pytest.mark.parametrize("words", [["local", "up"], ["render", "--spark-submit", "--", "--class", "a", "a.jar"]])
 def test_deleted_working_directory_is_reported(
-    words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run_verb: Verbs
 ) -> None:
     folder = tmp_path / "gone"
     folder.mkdir()
     monkeypatch.chdir(folder)
     folder.rmdir()
-    assert main(words) == ExitCode.INVALID
-    assert capsys.readouterr().err == (
+    assert run_verb(words, ExitCode.INVALID).err == (
         "spark-operator: error: could not read the working directory: it was deleted. Change to another directory\n"
     )
 
 
 def test_local_cluster_of_the_folder_is_named_if_no_cluster_is_configured(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run_verb: Verbs
 ) -> None:
     for name in ("KUBECONFIG", "KUBERNETES_SERVICE_HOST"):
         monkeypatch.delenv(name, raising=False)
@@ -187,13 +176,11 @@ def test_local_cluster_of_the_folder_is_named_if_no_cluster_is_configured(
     monkeypatch.chdir(tmp_path)
     (tmp_path / ".spark-local").mkdir()
     (tmp_path / ".spark-local" / "kubeconfig").touch()
-    assert main(["list"]) == ExitCode.INVALID
-    assert "is in this folder: run `export KUBECONFIG=$PWD/.spark-local/kubeconfig`" in capsys.readouterr().err
+    error = run_verb("list", ExitCode.INVALID).err
+    assert "is in this folder: run `export KUBECONFIG=$PWD/.spark-local/kubeconfig`" in error
 
 
-def test_user_without_name_and_home_gets_a_sentence(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_user_without_name_and_home_gets_a_sentence(monkeypatch: pytest.MonkeyPatch, run_verb: Verbs) -> None:
     for name in ("HOME", "USER", "LOGNAME", "LNAME", "USERNAME", "HADOOP_USER_NAME"):
         monkeypatch.delenv(name, raising=False)
 
@@ -201,30 +188,26 @@ def test_user_without_name_and_home_gets_a_sentence(
         raise KeyError("uid not found")
 
     monkeypatch.setattr("pwd.getpwuid", fail)
-    assert main(["reconcile"]) == ExitCode.INVALID
-    error = capsys.readouterr().err
+    error = run_verb("reconcile", ExitCode.INVALID).err
     assert "no Kubernetes cluster is configured" in error
     assert "or start a local cluster: `spark-operator local up` prints the path of its kubeconfig" in error
-    assert main(["render", "--spark-submit", "--", "--class", "a", "a.jar"]) == ExitCode.INVALID
-    assert "HADOOP_USER_NAME: is required: the current user id has no user name" in capsys.readouterr().err
+    error = run_verb("render --spark-submit -- --class a a.jar", ExitCode.INVALID).err
+    assert "HADOOP_USER_NAME: is required: the current user id has no user name" in error
 
 
-def test_internal_error_exits_with_5_and_a_traceback(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_internal_error_exits_with_5_and_a_traceback(monkeypatch: pytest.MonkeyPatch, run_verb: Verbs) -> None:
     def fail() -> None:
         raise RuntimeError("out of order")
 
     monkeypatch.setattr("airflow_provider_spark_operator.cli.controller.crds.build_custom_resource_definitions", fail)
-    assert main(["crds"]) == ExitCode.INFRASTRUCTURE_FAILED
-    err = capsys.readouterr().err
+    err = run_verb("crds", ExitCode.INFRASTRUCTURE_FAILED).err
     assert err.startswith("Traceback ")
     assert err.endswith(
         "spark-operator: error: internal error: out of order. Report this error with the traceback above\n"
     )
 
 
-def test_unreachable_api_exits_with_3(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_unreachable_api_exits_with_3(tmp_path: Path, run_verb: Verbs) -> None:
     kubeconfig = tmp_path / "kubeconfig"
     kubeconfig.write_text("""
 apiVersion: v1
@@ -234,8 +217,7 @@ contexts: [{name: c, context: {cluster: c, user: u}}]
 clusters: [{name: c, cluster: {server: "http://127.0.0.1:1"}}]
 users: [{name: u, user: {token: secret-token}}]
 """)
-    assert main(["reconcile", "--kubeconfig", str(kubeconfig)]) == ExitCode.API_FAILED
-    captured = capsys.readouterr()
+    captured = run_verb(f"reconcile --kubeconfig {kubeconfig}", ExitCode.API_FAILED)
     assert captured.out == ""
     last = captured.err.splitlines()[-1]
     assert last.startswith("spark-operator: error: could not discover sparkapplications.spark.apache.org: ")
@@ -269,12 +251,11 @@ def test_invalid_settings_name_the_file_and_the_key(tmp_path: Path, capsys: pyte
     ],
 )
 def test_invalid_application_is_refused_before_a_cluster_starts(
-    content: str, sentence: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    content: str, sentence: str, tmp_path: Path, run_verb: Verbs
 ) -> None:
     path = tmp_path / "app.yaml"
     path.write_text(content)
-    assert main(["local", "run", str(path)]) == ExitCode.INVALID
-    assert f"{path}: {sentence}" in capsys.readouterr().err
+    assert f"{path}: {sentence}" in run_verb(f"local run {path}", ExitCode.INVALID).err
 
 
 def test_errors_are_coloured_on_a_terminal_or_on_request(

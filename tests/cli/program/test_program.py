@@ -12,6 +12,7 @@ from airflow_provider_spark_operator.cli import main
 from airflow_provider_spark_operator.cli.base.errors import ExitCode
 from airflow_provider_spark_operator.cli.program.catalogue import GROUPS, VERBS
 from airflow_provider_spark_operator.cli.program.program import import_verb
+from tests.cli.verbs import Verbs
 
 HEAVY = {"airflow", "aiohttp", "jinja2", "kubernetes", "kubernetes_asyncio", "pydantic", "rich", "yaml"}
 MODELS_AND_YAML = {"pydantic", "yaml"}
@@ -101,17 +102,15 @@ def test_verb_imports_no_other_verb() -> None:
     assert not modules & {"airflow", "aiohttp", "rich"}
 
 
-def test_help_of_a_verb_has_examples_options_and_defaults(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["crds", "-h"]) == ExitCode.SUCCESS
-    text = capsys.readouterr().out
+def test_help_of_a_verb_has_examples_options_and_defaults(run_verb: Verbs) -> None:
+    text = run_verb("crds -h").out
     assert text.startswith("Print the CustomResourceDefinitions.\n")
     assert "  spark-operator crds | kubectl apply --server-side -f -\n" in text
     assert "-o, --output yaml|json  format of the output (default: yaml)" in text
 
 
-def test_missing_verb_prints_the_help_to_stderr(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main([]) == ExitCode.INVALID
-    captured = capsys.readouterr()
+def test_missing_verb_prints_the_help_to_stderr(run_verb: Verbs) -> None:
+    captured = run_verb([], ExitCode.INVALID)
     assert captured.out == ""
     assert "Usage\n  spark-operator VERB [OPTIONS]\n" in captured.err
 
@@ -126,9 +125,8 @@ def test_missing_verb_prints_the_help_to_stderr(capsys: pytest.CaptureFixture[st
     ],
     ids=" ".join,
 )
-def test_usage_error_is_one_line(words: list[str], sentence: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(words) == ExitCode.INVALID
-    captured = capsys.readouterr()
+def test_usage_error_is_one_line(words: list[str], sentence: str, run_verb: Verbs) -> None:
+    captured = run_verb(words, ExitCode.INVALID)
     assert captured.out == ""
     (line,) = captured.err.splitlines()
     assert line.startswith(f"spark-operator: error: {sentence}")
@@ -144,11 +142,8 @@ def test_usage_error_is_one_line(words: list[str], sentence: str, capsys: pytest
     ],
     ids=" ".join,
 )
-def test_usage_error_names_the_option_and_where_the_help_is(
-    words: list[str], subject: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(words) == ExitCode.INVALID
-    captured = capsys.readouterr()
+def test_usage_error_names_the_option_and_where_the_help_is(words: list[str], subject: str, run_verb: Verbs) -> None:
+    captured = run_verb(words, ExitCode.INVALID)
     assert captured.out == ""
     (line,) = captured.err.splitlines()
     verb = " ".join(words[:2] if words[0] == "local" else words[:1])
@@ -156,33 +151,23 @@ def test_usage_error_names_the_option_and_where_the_help_is(
     assert line.endswith(f". Run `spark-operator {verb} --help` for the usage")
 
 
-def test_errors_of_the_kubectl_plugin_begin_with_its_name(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_errors_of_the_kubectl_plugin_begin_with_its_name(monkeypatch: pytest.MonkeyPatch, run_verb: Verbs) -> None:
     monkeypatch.setattr("sys.argv", ["/usr/bin/kubectl-spark"])
-    assert main(["fly"]) == ExitCode.INVALID
-    assert (
-        capsys.readouterr().err == "kubectl spark: error: unknown verb fly. Run `kubectl spark --help` for the usage\n"
-    )
+    error = run_verb("fly", ExitCode.INVALID).err
+    assert error == "kubectl spark: error: unknown verb fly. Run `kubectl spark --help` for the usage\n"
 
 
-def test_plugin_of_kubectl_has_its_own_name(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_plugin_of_kubectl_has_its_own_name(monkeypatch: pytest.MonkeyPatch, run_verb: Verbs) -> None:
     monkeypatch.setattr("sys.argv", ["/usr/bin/kubectl-spark"])
-    assert main(["crds", "--help"]) == ExitCode.SUCCESS
-    text = capsys.readouterr().out
+    text = run_verb("crds --help").out
     assert "  kubectl spark crds [OPTIONS]\n" in text
     assert "spark-operator" not in text
 
 
 @pytest.mark.parametrize("columns", ["1", "20", "40", "80", "300"])
-def test_help_fits_the_terminal(
-    columns: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_help_fits_the_terminal(columns: str, monkeypatch: pytest.MonkeyPatch, run_verb: Verbs) -> None:
     monkeypatch.setenv("COLUMNS", columns)
-    assert main(["--help"]) == ExitCode.SUCCESS
-    text = capsys.readouterr().out
+    text = run_verb("--help").out
     assert max(map(len, text.splitlines())) <= max(32, int(columns))
 
 
