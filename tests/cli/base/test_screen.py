@@ -123,7 +123,7 @@ def test_forward_shows_the_address_until_interrupted(
         (["top", "-A"], ["norunningpodsofapplicationsfound"]),
         (["status", "pi"], ["TerminatedWithoutReleaseResources"]),
         (["describe", "pi"], ["Name:", "Attempts:", "exitcode3"]),
-        (["timeline", "pi"], ["attempt1;itsresourcesareretained", "█failed"]),
+        (["timeline", "pi"], ["attempt1:Failed;itsresourcesareretained", "█failed"]),
     ],
     ids=lambda value: value[0],
 )
