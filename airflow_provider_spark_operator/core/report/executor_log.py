@@ -6,7 +6,7 @@ allocation most executors end so, and Spark deletes their pods at once.
 
 import re
 from dataclasses import astuple, dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Final
 
 from ..kubernetes.json_object import JsonObject
@@ -22,13 +22,14 @@ _MESSAGE: Final = re.compile(
     r"|Executor (?P<stopped>[0-9]{1,9}) on \S{1,300} killed by driver"
     r"|Lost executor (?P<lost>[0-9]{1,9}) on \S{1,300}:(?! ?The executor with id) ?(?P<why>.{0,200})"
     r"|The executor with id (?P<exited>[0-9]{1,9}) exited with exit code (?P<code>-?[0-9]{1,9})"
-    r"|Asked to remove non-existent executor (?P<gone>[0-9]{1,9})"
     r"|Asking each executor to (?P<all>shut down)"
     r"|Going to request (?P<more>[0-9]{1,6}) executors from Kubernetes"
 )
 # Lines that describe the container of the executor whose exit code is above them.
 _REASON: Final = re.compile(r"^\s+termination reason: (\w{1,64})")
 _REGULAR: Final = frozenset({"0", "143"})
+# The JVM of a removed executor stops within a second. Its pod can exist much longer.
+_SHUTDOWN: Final = timedelta(milliseconds=500)
 
 
 @dataclass(frozen=True)
@@ -38,19 +39,17 @@ class ExecutorLife:
     Attributes:
         begin: When it registered with the driver. None if the log does not show it.
         end: When the driver lost or removed it. None if the log does not show it.
-        gone: When the driver found that a removed executor has ended. None if the log does not show it.
         detail: How it failed. Empty if it did not fail, or if the log does not show it.
     """
 
     begin: datetime | None = None
     end: datetime | None = None
-    gone: datetime | None = None
     detail: str = ""
 
     @property
     def latest(self) -> datetime | None:
-        """When its container ended: a removed one stops in the seconds until the driver finds that it has ended."""
-        return self.end + (self.gone - self.end) / 2 if self.end and self.gone and not self.detail else self.end
+        """When its container ended. None if the log does not show it."""
+        return self.end + _SHUTDOWN if self.end and not self.detail else self.end
 
     def __or__(self, later: "ExecutorLife") -> "ExecutorLife":
         """Return what is known first."""
@@ -110,8 +109,6 @@ class ExecutorLog:
     def _read(self, found: re.Match[str], number: str, time: datetime) -> ExecutorLife:
         if found["registered"]:
             return ExecutorLife(begin=time)
-        if found["gone"]:
-            return ExecutorLife(gone=time)
         detail = found["why"] or ""
         if found["code"] and found["code"] not in _REGULAR:
             self._exited, detail = number, f"exit code {found['code']}"
