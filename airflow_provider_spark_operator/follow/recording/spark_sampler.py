@@ -123,8 +123,10 @@ class SparkSampler:
                 unexpected = UiProblem(f"unexpected {type(error).__name__}: {error}", is_final=True)
                 problem = error if isinstance(error, UiProblem) else unexpected
                 failures += 1
-                if problem.is_final or failures >= MAX_FAILURES:
+                is_last = problem.is_final or failures >= MAX_FAILURES
+                if is_last or self._latest is None:  # a short application can end before another attempt
                     self._note(self._latest, str(problem))
+                if is_last:
                     show(logging.WARNING, f"{self._reference}: could not read what Spark did: {problem}")
                     return
             else:

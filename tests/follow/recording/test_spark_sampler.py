@@ -203,7 +203,17 @@ async def test_refusal_is_logged_once_and_ends_the_samples(refusal: Exception, s
     assert line.startswith("SparkApplication jobs/pi: could not read what Spark did: ")
     assert cause in line
     assert line.isprintable()
-    assert [metrics for metrics, _ in task.noted] == [None]
+    assert [metrics for metrics, _ in task.noted] == [None] * samples
+
+
+async def test_application_that_ends_after_a_failed_sample_has_the_cause() -> None:
+    client = Client()
+    client.refusal = _refuse(503, "error trying to reach service")
+    task = await run(client, 20)
+    task.update(SUCCEEDED)
+    [(metrics, problem)] = task.noted
+    assert metrics is None
+    assert "does not answer" in problem
 
 
 async def test_refused_credentials_are_renewed_by_reading_the_pod_again() -> None:
@@ -273,7 +283,7 @@ async def test_application_without_a_valid_id_is_refused(answer: object) -> None
     client.answers["applications"] = answer
     task = await run(client, 300, application_id=None)
 
-    assert task.noted == [(None, "the Spark UI shows no application")]
+    assert set(task.noted) == {(None, "the Spark UI shows no application")}
 
 
 async def test_unknown_id_is_read_from_the_interface() -> None:
