@@ -128,7 +128,8 @@ class ScriptedCluster:
             "metadata": {"name": name, "namespace": NAMESPACE, **metadata},
             "spec": dict(self._states.example),
         }
-        return dict(self.do(lambda: self.store.create(self.kind, NAMESPACE, document)))
+        self.do(lambda: self.store.create(self.kind, NAMESPACE, document))
+        return self.application(name)
 
     def delete(self, name: str) -> None:
         """Delete an application outside of Airflow.

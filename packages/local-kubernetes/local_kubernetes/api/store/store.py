@@ -1,8 +1,9 @@
 """Changes of objects, with preconditions on their versions and namespaces.
 
-All methods are synchronous and belong to the event loop's thread, so each is atomic. A document belongs to the store
-after a call: nothing changes it, and the versions of an object share their equal parts. `Objects` reads the objects,
-`Deletion` deletes them, and `Storage` stores them. `admission` and `schema` validate the documents of a kind.
+All methods are synchronous and belong to the event loop's thread, so each is atomic. A new object is copied. What a
+change returns, and what the store returns, belongs to the store: nothing may change it, because the versions of an
+object share their equal parts. `Objects` reads the objects, `Deletion` deletes them, and `Storage` stores them.
+`admission` and `schema` validate the documents of a kind.
 """
 
 import time
@@ -65,6 +66,7 @@ class Store:
         Raises:
             ApiStatusError: 404 or 403 (the namespace does not exist, or is being deleted), 409; 400 or 422 (metadata).
         """
+        document = copy_json(document)
         self._require_namespace(kind, namespace, document)
         name = complete_new(kind, namespace, document, self._clock())
         if self.objects.exists(kind, namespace, name):

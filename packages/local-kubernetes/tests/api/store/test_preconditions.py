@@ -77,3 +77,10 @@ def test_restored_objects_count_towards_the_size_limit(tmp_path: Path) -> None:
     with closing(Journal(tmp_path / "journal")) as journal:
         store_with(again, journal)
     assert again.used == room.used
+
+
+def test_document_of_a_caller_is_unchanged_and_can_be_used_for_another_store() -> None:
+    document = build_config_map("c")
+    for _ in range(2):
+        store_with(Room(LIMIT)).create(CONFIG_MAPS, "default", document)
+    assert document == build_config_map("c")
