@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from . import airflow_compat
 from .core.compose.memory import ROLES, MemoryGrowth, is_size
-from .core.kubernetes.json_object import to_seconds
+from .core.kubernetes.times import to_seconds
 from .core.parameters.arguments import check_booleans
 from .core.states.capacity_wait import CapacityWait
 from .exceptions import SparkApplicationDeleted, SparkApplicationError, SparkApplicationFailed, SparkClusterDeleted

@@ -15,8 +15,9 @@ from airflow.sdk.types import RuntimeTaskInstanceProtocol
 from ..core.compose.application import TaskSettings
 from ..core.dialects.dialect import read_progress
 from ..core.dialects.progress import Phase
-from ..core.kubernetes.json_object import JsonObject, to_seconds
+from ..core.kubernetes.json_object import JsonObject
 from ..core.kubernetes.names import DEFAULT_API_VERSION, KEY_RULE, LABEL_RULE, is_label_key, is_label_value
+from ..core.kubernetes.times import to_seconds
 from ..core.parameters.arguments import (
     DEFAULT_CONNECTION_ID,
     KEEP_FAILED_DRIVER,

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from .. import exceptions
 from ..airflow_compat import AirflowFailException, mask_secrets
 from ..core.dialects.dialect import find_alternatives
-from ..core.kubernetes.json_object import InvalidResource
+from ..core.kubernetes.problems import InvalidResource
 from ..follow.access.reference import ApplicationDeleted, DeletionStuck, NameTaken, PodMissing
 from ..follow.access.versions import KindNotServed
 from ..follow.submission.stop import SuspensionNotSupported

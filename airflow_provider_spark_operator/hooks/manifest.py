@@ -10,7 +10,8 @@ from airflow.sdk import ObjectStoragePath
 from ..airflow_compat import AirflowException, AirflowFailException, mask_secrets
 from ..core.compose.application import TaskSettings
 from ..core.compose.document import PydanticModel, is_file_name
-from ..core.kubernetes.json_object import InvalidResource, JsonObject
+from ..core.kubernetes.json_object import JsonObject
+from ..core.kubernetes.problems import InvalidResource
 from ..core.parameters.arguments import find_retention_problem, find_ttl_problem
 from ..core.parameters.parameters import NAMES, Parameters, find_folder_problem
 from ..follow.submission.composition import Composition, FileUnavailable, UploadFailed

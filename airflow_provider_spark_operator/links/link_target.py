@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..core.dialects.dialect import dialect_of
-from ..core.kubernetes.json_object import read_time
+from ..core.kubernetes.times import read_time
 from ..follow.access.reference import ApplicationReference
 from .target import LinkTarget
 

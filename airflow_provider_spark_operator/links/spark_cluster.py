@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from ..core.kubernetes.json_object import read_time
 from ..core.kubernetes.names import build_master_pod_name
+from ..core.kubernetes.times import read_time
 from .target import LinkTarget
 from .url import TargetLink
 

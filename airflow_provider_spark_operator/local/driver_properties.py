@@ -10,7 +10,7 @@ from local_kubernetes.kubelet.containers.container import read_regular
 from local_kubernetes.kubelet.node.runtime import StartError
 
 from ..core.driver.configuration.uris import get_file_path, split_alias
-from ..core.kubernetes.json_object import InvalidResource
+from ..core.kubernetes.problems import InvalidResource
 from ..core.spark.properties import format_properties, parse_properties
 from .authentication import build_properties
 

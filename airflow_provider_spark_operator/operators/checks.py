@@ -10,8 +10,8 @@ from typing import Any, Final
 from airflow.sdk import XComArg
 
 from ..core.compose.document import is_model
-from ..core.kubernetes.json_object import InvalidResource, Problem
 from ..core.kubernetes.names import DEFAULT_API_VERSION
+from ..core.kubernetes.problems import InvalidResource, Problem
 from ..core.parameters.arguments import OnFailedCheck, WaitFor, advise_suffix, check_choice
 from ..core.parameters.parameter_types import PENDING, Streaming, is_template
 from ..core.parameters.parameters import Parameters

@@ -12,7 +12,7 @@ from airflow.sdk import Asset, AssetAlias, Context
 
 from ..airflow_compat import AirflowException, AirflowFailException, mask_secrets
 from ..core.compose.application import apply_parameters
-from ..core.kubernetes.json_object import InvalidResource
+from ..core.kubernetes.problems import InvalidResource
 from ..core.parameters.parameters import Parameters
 from ..core.report.figures import RunFigures, read_figures
 from ..core.states import reasons

@@ -10,8 +10,9 @@ from airflow.sdk import BaseOperatorLink, Context, XComArg
 
 from ..airflow_compat import STARTS_IN_TRIGGERER, RetryPolicy, build_retry_arguments, conf, is_unmapped, warn_too_old
 from ..core.compose.document import PydanticModel
-from ..core.kubernetes.json_object import JsonObject, Problem
+from ..core.kubernetes.json_object import JsonObject
 from ..core.kubernetes.names import APPLICATION_IDENTITY, find_name_problem, find_namespace_problem
+from ..core.kubernetes.problems import Problem
 from ..core.parameters import parameter_types
 from ..core.parameters.arguments import (
     DEFAULT_CONNECTION_ID,

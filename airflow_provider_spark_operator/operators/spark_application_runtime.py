@@ -16,7 +16,8 @@ from ..core.compose.application import TaskSettings, apply_parameters
 from ..core.compose.files import LocalFile
 from ..core.compose.restarts import describe_restarts, get_backoff
 from ..core.dialects.dialect import dialect_of
-from ..core.kubernetes.json_object import InvalidResource, JsonObject, Problem
+from ..core.kubernetes.json_object import JsonObject
+from ..core.kubernetes.problems import InvalidResource, Problem
 from ..core.parameters.arguments import RESTARTS_BY_CLUSTER, OnFailedCheck
 from ..core.parameters.parameter_types import read_seconds
 from ..core.parameters.parameters import Parameters

@@ -9,8 +9,9 @@ from airflow.sdk import BaseOperator, BaseOperatorLink, Context, XComArg
 
 from ..airflow_compat import RetryPolicy, build_retry_arguments, conf, take_retry_policy
 from ..core.compose.document import PydanticModel
-from ..core.kubernetes.json_object import JsonObject, Problem
+from ..core.kubernetes.json_object import JsonObject
 from ..core.kubernetes.names import CLUSTER_IDENTITY, find_name_problem, find_namespace_problem
+from ..core.kubernetes.problems import Problem
 from ..core.parameters.arguments import (
     DEFAULT_CONNECTION_ID,
     IfExists,

@@ -15,8 +15,9 @@ from airflow.sdk import Context
 from ..airflow_compat import AirflowFailException, AirflowTaskTimeout, TaskDeferralError, TaskDeferralTimeout
 from ..core.compose.application import write_metadata
 from ..core.compose.document import override_metadata
-from ..core.kubernetes.json_object import InvalidResource, JsonObject, Problem
+from ..core.kubernetes.json_object import JsonObject
 from ..core.kubernetes.names import CLUSTER_IDENTITY, build_master_url
+from ..core.kubernetes.problems import InvalidResource, Problem
 from ..core.log.secrets import SecretPlace
 from ..core.parameters.parameters import Parameters
 from ..core.states import reasons

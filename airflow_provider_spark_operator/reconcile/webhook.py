@@ -27,8 +27,9 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
-from ..core.kubernetes.json_object import JsonObject, Problem
+from ..core.kubernetes.json_object import JsonObject
 from ..core.kubernetes.names import GROUP
+from ..core.kubernetes.problems import Problem
 from ..core.validation.validate import validate_without_status
 from ..kube.bounded_json import read_json
 from ..kube.client import KubeClient

@@ -15,7 +15,7 @@ from airflow.sdk.types import RuntimeTaskInstanceProtocol
 
 from .. import exceptions
 from ..airflow_compat import AirflowSensorTimeout
-from ..core.kubernetes.json_object import read_time
+from ..core.kubernetes.times import read_time
 from ..hooks.connection import read_access
 from ..hooks.loop import CANCEL_SECONDS, LoopThread
 from ..hooks.task_stamp import stamp_of

@@ -6,8 +6,8 @@ from datetime import timedelta
 from enum import StrEnum
 from typing import Any
 
-from ..core.kubernetes.json_object import format_duration
 from ..core.kubernetes.names import DEFAULT_API_VERSION
+from ..core.kubernetes.times import format_duration
 
 __all__ = ["ApplicationEvent", "EventKind"]
 

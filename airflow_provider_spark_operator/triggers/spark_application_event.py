@@ -9,9 +9,9 @@ from typing import Any, Final
 from airflow.triggers.base import BaseEventTrigger, TriggerEvent
 
 from ..airflow_compat import build_queue_arguments, read_asset_stores
-from ..core.kubernetes.json_object import InvalidResource
 from ..core.kubernetes.label_selector import parse_label_selector
 from ..core.kubernetes.names import DEFAULT_API_VERSION, DELIVERY_KEY_PREFIX, NAMESPACE_RULE, is_namespace
+from ..core.kubernetes.problems import InvalidResource
 from ..core.parameters.arguments import DEFAULT_CONNECTION_ID
 
 __all__ = ["SparkApplicationEventTrigger"]

@@ -14,7 +14,7 @@ from unittest.mock import MagicMock
 import pytest
 from airflow.models.dagrun import DagRun
 
-from airflow_provider_spark_operator.core.kubernetes.json_object import filter_errors
+from airflow_provider_spark_operator.core.kubernetes.problems import filter_errors
 from airflow_provider_spark_operator.core.states import capacity_wait
 from airflow_provider_spark_operator.core.validation.application import validate_application
 from airflow_provider_spark_operator.follow.access.requests import wait_until_deleted

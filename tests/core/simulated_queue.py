@@ -6,7 +6,7 @@ from typing import Any
 
 from airflow_provider_spark_operator.core.driver.configuration.configuration import DriverBuildError
 from airflow_provider_spark_operator.core.kubernetes import pods
-from airflow_provider_spark_operator.core.kubernetes.json_object import to_duration
+from airflow_provider_spark_operator.core.kubernetes.times import to_duration
 from airflow_provider_spark_operator.core.kueue import state
 from airflow_provider_spark_operator.core.kueue.admission import Admitted, Backoff, Pending, Stale, read_admission
 from airflow_provider_spark_operator.core.kueue.application_pods import build_application_pod_sets

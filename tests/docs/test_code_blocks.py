@@ -17,7 +17,7 @@ import yaml
 from packaging.requirements import Requirement
 
 from airflow_provider_spark_operator.cli.program.catalogue import VERBS
-from airflow_provider_spark_operator.core.kubernetes.json_object import filter_errors
+from airflow_provider_spark_operator.core.kubernetes.problems import filter_errors
 from airflow_provider_spark_operator.core.models.application import SparkApplicationSpec
 from airflow_provider_spark_operator.core.validation.validate import validate
 from airflow_provider_spark_operator.provider import get_provider_info

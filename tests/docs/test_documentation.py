@@ -12,7 +12,7 @@ from airflow.sdk import DAG, BaseOperator
 from airflow_provider_spark_operator.cli.base.errors import MEANINGS, ExitCode
 from airflow_provider_spark_operator.cli.options.declaration import VerbOption
 from airflow_provider_spark_operator.cli.program.catalogue import VERBS, Verb
-from airflow_provider_spark_operator.core.kubernetes.json_object import filter_errors
+from airflow_provider_spark_operator.core.kubernetes.problems import filter_errors
 from airflow_provider_spark_operator.core.states import reasons
 from airflow_provider_spark_operator.core.validation.validate import validate
 from airflow_provider_spark_operator.provider import build_connection_fields, get_provider_info

@@ -9,7 +9,7 @@ from airflow_provider_spark_operator.airflow_compat import AirflowException, Air
 from airflow_provider_spark_operator.core.compose.application import TaskSettings
 from airflow_provider_spark_operator.core.compose.document import new_application, override_metadata
 from airflow_provider_spark_operator.core.compose.files import CONFIG_MAP_BYTES, convert_to_spark_url
-from airflow_provider_spark_operator.core.kubernetes.json_object import InvalidResource, filter_errors
+from airflow_provider_spark_operator.core.kubernetes.problems import InvalidResource, filter_errors
 from airflow_provider_spark_operator.core.parameters.parameters import Parameters
 from airflow_provider_spark_operator.core.validation.application import validate_application
 from airflow_provider_spark_operator.follow.submission.composition import Composition, FileUnavailable, UploadFailed

@@ -11,7 +11,7 @@ from airflow.sdk import DAG, BaseOperator, Context, XComArg, task
 from airflow_provider_spark_operator.airflow_compat import AirflowFailException
 from airflow_provider_spark_operator.core.compose.application import apply_parameters
 from airflow_provider_spark_operator.core.compose.document import new_application
-from airflow_provider_spark_operator.core.kubernetes.json_object import InvalidResource
+from airflow_provider_spark_operator.core.kubernetes.problems import InvalidResource
 from airflow_provider_spark_operator.core.models.parse import parse_application
 from airflow_provider_spark_operator.operators.spark_application import SparkApplicationOperator
 from airflow_provider_spark_operator.operators.spark_cluster import DeleteSparkClusterOperator, SparkClusterOperator

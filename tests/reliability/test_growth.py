@@ -13,8 +13,8 @@ import yaml
 
 from airflow_provider_spark_operator.core.convert.scheduled import parse_schedule
 from airflow_provider_spark_operator.core.driver.attempt import build_attempt
-from airflow_provider_spark_operator.core.kubernetes.json_object import InvalidResource
 from airflow_provider_spark_operator.core.kubernetes.label_selector import parse_label_selector
+from airflow_provider_spark_operator.core.kubernetes.problems import InvalidResource
 from airflow_provider_spark_operator.core.log.driver_log import LastLines, LineLevels, redact
 from airflow_provider_spark_operator.core.log.root_cause import RootCause
 from airflow_provider_spark_operator.core.log.secrets import MASK, find_secret_places

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 
 from airflow_provider_spark_operator.cli.manifests.render import render_submission
 from airflow_provider_spark_operator.cli.submission.submission import SUBMIT_TIME
-from airflow_provider_spark_operator.core.kubernetes.json_object import InvalidResource
+from airflow_provider_spark_operator.core.kubernetes.problems import InvalidResource
 from airflow_provider_spark_operator.core.spark.properties import parse_properties
 from tests.core.driver.golden import normalize_documents
 from tests.spark_submit.command_lines import list_command_lines

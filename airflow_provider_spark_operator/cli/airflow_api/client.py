@@ -19,8 +19,9 @@ import aiohttp
 import click
 from yarl import URL
 
-from ...core.kubernetes.json_object import JsonObject, read_time
+from ...core.kubernetes.json_object import JsonObject
 from ...core.kubernetes.pods import get_text, list_objects
+from ...core.kubernetes.times import read_time
 from ...core.report.record_values import cut_text
 from ...kube.connection import find_proxy, is_loopback
 from ...kube.failed_requests import describe_cause, parse_status

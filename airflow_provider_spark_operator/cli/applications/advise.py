@@ -7,8 +7,9 @@ from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import Annotated
 
-from ...core.kubernetes.json_object import JsonObject, read_time
+from ...core.kubernetes.json_object import JsonObject
 from ...core.kubernetes.pods import list_objects
+from ...core.kubernetes.times import read_time
 from ...core.report.record_values import cut_text
 from ...core.spark_metrics.advice import HISTORY_KEY, advise, choose_runs, explain
 from ..airflow_api.client import TOKEN_VARIABLE, RecordedRun, list_latest, open_airflow, require_address

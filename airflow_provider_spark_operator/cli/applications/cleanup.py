@@ -6,7 +6,8 @@ from typing import Annotated
 
 from ...core.dialects.dialect import list_ended_states
 from ...core.dialects.progress import Phase
-from ...core.kubernetes.json_object import JsonObject, format_duration
+from ...core.kubernetes.json_object import JsonObject
+from ...core.kubernetes.times import format_duration
 from ...core.report.summary import ApplicationSummary
 from ...core.verdict.verdict import Outcome
 from ...follow.access.reference import ApplicationReference

@@ -10,9 +10,10 @@ from typing import Annotated, Final
 from ...core.compose.manifest import build_manifest
 from ...core.convert.document import convert_document
 from ...core.dialects.progress import ExecutorState
-from ...core.kubernetes.json_object import JsonObject, change_texts, format_duration
+from ...core.kubernetes.json_object import JsonObject, change_texts
 from ...core.kubernetes.names import ANNOTATION_TTL_AFTER_SUCCESS
 from ...core.kubernetes.pods import get_object, get_text, list_objects
+from ...core.kubernetes.times import format_duration
 from ...core.log.root_cause import explain_cause
 from ...core.log.secrets import hide_secrets
 from ...core.parameters.arguments import DEFAULT_TTL_SECONDS, TTL_AFTER_SUCCESS_SECONDS

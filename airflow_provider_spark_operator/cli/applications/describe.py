@@ -6,9 +6,9 @@ from typing import Final
 
 from ...core.dialects.dialect import dialect_of
 from ...core.dialects.progress import Phase
-from ...core.kubernetes.json_object import format_duration
 from ...core.kubernetes.names import LABEL_TASK
 from ...core.kubernetes.pods import get_object, get_status, get_text, list_objects
+from ...core.kubernetes.times import format_duration
 from ...core.log.driver_log import LineLevels, redact
 from ...core.log.root_cause import explain_cause
 from ...core.log.secrets import hide_arguments

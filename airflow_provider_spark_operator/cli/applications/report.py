@@ -9,7 +9,8 @@ from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import Annotated, Final
 
-from ...core.kubernetes.json_object import JsonObject, format_duration
+from ...core.kubernetes.json_object import JsonObject
+from ...core.kubernetes.times import format_duration
 from ...core.report.prices import PriceTable
 from ...core.report.record_values import format_amount
 from ...core.report.report_rows import GROUPS, NUMBERS, SPOT_COST, build_recorded_rows, build_row, sum_up

@@ -3,9 +3,9 @@
 import sys
 from dataclasses import replace
 
-from ...core.kubernetes.json_object import format_duration
 from ...core.kubernetes.names import ROLE_DRIVER
 from ...core.kubernetes.pods import get_status, is_pending
+from ...core.kubernetes.times import format_duration
 from ...core.log.driver_log import redact
 from ...core.report.executors import select_pods
 from ...core.report.summary import ApplicationSummary, summarize

@@ -7,9 +7,10 @@ from typing import Annotated
 
 from ...core.dialects.dialect import dialect_of, read_progress
 from ...core.dialects.progress import Phase
-from ...core.kubernetes.json_object import JsonObject, format_duration
+from ...core.kubernetes.json_object import JsonObject
 from ...core.kubernetes.names import ANNOTATION_STOP, ANNOTATION_STOPPED_POLICY
 from ...core.kubernetes.pods import get_uid, shows_annotation
+from ...core.kubernetes.times import format_duration
 from ...follow.access.find import find_application
 from ...follow.access.pods import has_ended, read_driver_pod, wait_until_gone
 from ...follow.access.reference import ApplicationReference, DeletionStuck

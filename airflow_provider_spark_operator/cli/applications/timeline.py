@@ -10,7 +10,8 @@ from typing import Annotated, Final
 from rich.columns import Columns
 from rich.text import Text
 
-from ...core.kubernetes.json_object import JsonObject, format_duration
+from ...core.kubernetes.json_object import JsonObject
+from ...core.kubernetes.times import format_duration
 from ...core.report.prices import PriceTable
 from ...core.report.run_record import build_record
 from ...core.report.timeline import MarkKind, Timeline, build_timeline

@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 
 import click
 
-from ...core.kubernetes.json_object import format_duration
+from ...core.kubernetes.times import format_duration
 
 _UNITS = {"w": "weeks", "d": "days", "h": "hours", "m": "minutes", "s": "seconds"}
 _SECONDS: Final = re.compile(r"[0-9]+(\.[0-9]+)?")

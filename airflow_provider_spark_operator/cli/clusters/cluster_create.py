@@ -5,7 +5,9 @@ import logging
 from datetime import timedelta
 from typing import Annotated
 
-from ...core.kubernetes.json_object import InvalidResource, JsonObject, format_duration
+from ...core.kubernetes.json_object import JsonObject
+from ...core.kubernetes.problems import InvalidResource
+from ...core.kubernetes.times import format_duration
 from ...follow.access.reference import ApplicationDeleted, ApplicationReference, NameTaken
 from ...follow.submission.document import parse
 from ...follow.submission.submit import submit

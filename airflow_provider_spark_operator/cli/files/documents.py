@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ...core.kubernetes.json_object import filter_errors, filter_warnings
+from ...core.kubernetes.problems import filter_errors, filter_warnings
 from ...core.validation.application import validate_application
 from ...kube import yaml_text
 from ..base.errors import CommandError, ExitCode, get_program_name

@@ -15,7 +15,8 @@ from ...core.compose.document import new_application, override_metadata
 from ...core.compose.files import REPORT_MODULE, LocalFile, needs_report_module
 from ...core.compose.sql import SQL_EXTENSION, SqlFormat
 from ...core.driver.configuration.uris import build_file_uri, is_local
-from ...core.kubernetes.json_object import InvalidResource, JsonObject, filter_errors, filter_warnings
+from ...core.kubernetes.json_object import JsonObject
+from ...core.kubernetes.problems import InvalidResource, filter_errors, filter_warnings
 from ...core.parameters.parameter_checks import is_python_package
 from ...core.parameters.parameter_problems import find_problems
 from ...core.parameters.parameters import Parameters, split_list

@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
-from ...core.kubernetes.json_object import InvalidResource, JsonObject
+from ...core.kubernetes.json_object import JsonObject
 from ...core.kubernetes.names import ANNOTATION_CLAIM, GROUP, LABEL_TASK
+from ...core.kubernetes.problems import InvalidResource
 from ...core.models.parse import parse_application
 from ...follow.access.reference import ApplicationReference
 from ...follow.submission.prepare import prepare_document, set_served_version

@@ -9,7 +9,8 @@ from ...core.driver.attempt import build_attempt, find_application_template_file
 from ...core.driver.build import build_driver
 from ...core.driver.configuration.resource_names import build_submit_naming
 from ...core.driver.pod.pod import merge
-from ...core.kubernetes.json_object import InvalidResource, JsonObject, Problem
+from ...core.kubernetes.json_object import JsonObject
+from ...core.kubernetes.problems import InvalidResource, Problem
 from ...core.lifecycle.observation import get_attempt_id
 from ...core.models.parse import parse_application
 from ...core.validation.application import with_placeholder_image

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Final, TextIO
 
-from ...core.kubernetes.json_object import Problem, Severity
+from ...core.kubernetes.problems import Problem, Severity
 from ...core.validation.validate import validate
 from ..base.errors import ExitCode, escape_controls, paint, print_note
 from ..files import documents

@@ -7,7 +7,8 @@ from itertools import pairwise
 from typing import Any, Final
 
 from ...core.dialects.kubeflow import GROUP
-from ...core.kubernetes.json_object import InvalidResource, JsonObject, Problem
+from ...core.kubernetes.json_object import JsonObject
+from ...core.kubernetes.problems import InvalidResource, Problem
 from ...kube.yaml_text import Plain, YamlError, load_all, read_plain, read_word
 from ..files.field_tree import Field, build_kubeflow_tree, build_tree
 

@@ -7,8 +7,9 @@ from datetime import datetime
 from typing import Any, TypeAlias
 
 from ...core.dialects.progress import Phase
-from ...core.kubernetes.json_object import JsonObject, format_duration
+from ...core.kubernetes.json_object import JsonObject
 from ...core.kubernetes.names import LABEL_ROLE, ROLE_EXECUTOR
+from ...core.kubernetes.times import format_duration
 from ...core.report.executors import get_executor_number, select_executors
 from ...core.report.summary import read_task, summarize
 from ...follow.access.find import find_application, list_served_kinds

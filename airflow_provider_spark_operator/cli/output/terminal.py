@@ -14,9 +14,9 @@ from itertools import cycle
 from typing import Final, TextIO
 
 from ...core.dialects.progress import StateEntry
-from ...core.kubernetes.json_object import format_duration
 from ...core.kubernetes.names import ROLE_DRIVER
 from ...core.kubernetes.pods import ContainerStatus
+from ...core.kubernetes.times import format_duration
 from ...core.log.driver_log import SparkLineFilter, find_ui_url
 from ...follow.access.pods import ExecutorCount, describe_block
 from ...follow.ending.executor_ends import ExecutorEnd

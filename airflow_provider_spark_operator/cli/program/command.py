@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from ...core.kubernetes.json_object import InvalidResource
+from ...core.kubernetes.problems import InvalidResource
 from ...kube.errors import ConfigurationError, KubeError, NoClusterConfigured
 from ..base import errors
 from ..base.usage_errors import describe_usage_error

@@ -14,7 +14,7 @@ from ...core.driver.configuration.configuration import Configuration, decode_tex
 from ...core.driver.configuration.inputs import SubmissionInputs
 from ...core.driver.pod.template import EXECUTOR_TEMPLATE_KEY
 from ...core.driver.submission import CommandLine, SubmitContext, build_submission_inputs, parse_command_line
-from ...core.kubernetes.json_object import InvalidResource, Problem
+from ...core.kubernetes.problems import InvalidResource, Problem
 from ...core.spark.properties import parse_properties
 from ...reconcile.attempts.files import read_file, read_templates
 from ..files.documents import LARGEST_INPUT

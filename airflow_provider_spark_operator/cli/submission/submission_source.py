@@ -12,8 +12,9 @@ from typing import Any, Final
 from ...core.compose.application import TaskSettings, apply_parameters
 from ...core.compose.manifest import build_manifest, is_stored, rename_derived_objects
 from ...core.compose.sql import SQL_EXTENSION, SqlFormat
-from ...core.kubernetes.json_object import InvalidResource, JsonObject, Problem
+from ...core.kubernetes.json_object import JsonObject
 from ...core.kubernetes.names import DEFAULT_API_VERSION
+from ...core.kubernetes.problems import InvalidResource, Problem
 from ...core.parameters.parameter_problems import find_problems
 from ...core.parameters.parameters import DECLARATIONS, NAMES, Parameters
 from ...core.spark.installation import advise_installation

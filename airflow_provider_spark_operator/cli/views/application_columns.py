@@ -7,7 +7,8 @@ from datetime import timedelta
 from typing import Final
 
 from ...core.dialects.progress import Phase, is_driver_refused
-from ...core.kubernetes.json_object import JsonObject, format_duration
+from ...core.kubernetes.json_object import JsonObject
+from ...core.kubernetes.times import format_duration
 from ...core.report.summary import ApplicationSummary, has_ended, summarize
 from ...core.states.reasons import OUT_OF_MEMORY
 from ...core.verdict.verdict import Outcome

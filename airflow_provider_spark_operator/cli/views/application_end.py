@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import Annotated, Any, Final, TypeAlias
 
-from ...core.kubernetes.json_object import format_duration
+from ...core.kubernetes.times import format_duration
 from ...core.log.driver_log import SparkLineFilter
 from ...core.report.budget import Budget
 from ...core.report.prices import PriceTable

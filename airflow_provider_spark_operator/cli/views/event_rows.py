@@ -4,8 +4,9 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Final
 
-from ...core.kubernetes.json_object import JsonObject, format_duration, read_last_time
+from ...core.kubernetes.json_object import JsonObject
 from ...core.kubernetes.pods import get_object, get_text
+from ...core.kubernetes.times import format_duration, read_last_time
 from ...core.log.driver_log import clean_sentence
 
 TITLES: Final = ("LAST SEEN", "TYPE", "REASON", "OBJECT", "MESSAGE")

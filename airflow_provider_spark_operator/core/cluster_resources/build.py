@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from ..driver.pod.pod import forbid_privilege_escalation, merge
-from ..kubernetes.json_object import InvalidResource, JsonObject
+from ..kubernetes.json_object import JsonObject
 from ..kubernetes.names import (
     CLUSTER_IDENTITY,
     LABEL_ROLE,
@@ -19,6 +19,7 @@ from ..kubernetes.names import (
     build_master_url,
     find_name_problem,
 )
+from ..kubernetes.problems import InvalidResource
 from ..models.cluster import SparkCluster, WorkerNetworkPolicySpec
 from ..spark.spark_conf import IMAGE_KEY, replace_version_in_images
 from .daemon import Daemon, with_daemon, with_ports

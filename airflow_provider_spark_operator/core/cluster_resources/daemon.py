@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from ..driver.pod.pod import build_variable, merge
-from ..kubernetes.json_object import InvalidResource, JsonObject, Problem
+from ..kubernetes.json_object import JsonObject
+from ..kubernetes.problems import InvalidResource, Problem
 
 _SCRIPTS: Final = "/opt/spark/sbin"
 

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
 from ..driver.pod.pod import merge
-from ..kubernetes.json_object import JsonObject, Problem
+from ..kubernetes.json_object import JsonObject
 from ..kubernetes.names import LABEL_CLUSTER_NAME, LABEL_OPERATOR_NAME, LABEL_ROLE, LABEL_SPARK_VERSION, is_label_value
+from ..kubernetes.problems import Problem
 from ..models.cluster import SparkCluster, SparkClusterSpec
 from ..models.parse import name_type
 

@@ -4,8 +4,9 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 
 from ..dialects.dialect import dialect_of
-from ..kubernetes.json_object import InvalidResource, JsonObject, copy_object
+from ..kubernetes.json_object import JsonObject, copy_object
 from ..kubernetes.names import LABEL_PRIORITY_CLASS, LABEL_QUEUE_NAME
+from ..kubernetes.problems import InvalidResource
 from ..parameters.parameter_problems import find_problems
 from ..parameters.parameter_types import read_seconds
 from ..parameters.parameters import Parameters

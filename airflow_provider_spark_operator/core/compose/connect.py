@@ -4,8 +4,9 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from ..dialects.dialect import APACHE, dialect_of
-from ..kubernetes.json_object import InvalidResource, JsonObject, Problem, copy_object
+from ..kubernetes.json_object import JsonObject, copy_object
 from ..kubernetes.names import DRIVER_CONTAINER
+from ..kubernetes.problems import InvalidResource, Problem
 from ..parameters.pod_template import extend_template
 from ..spark.spark_conf import TEMPLATE_CONTAINER_KEYS
 

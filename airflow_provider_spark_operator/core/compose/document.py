@@ -2,7 +2,7 @@
 
 from typing import Protocol, TypeGuard
 
-from ..kubernetes.json_object import InvalidResource, JsonObject, Problem, copy_object
+from ..kubernetes.json_object import JsonObject, copy_object
 from ..kubernetes.names import (
     APPLICATION_IDENTITY,
     DEFAULT_API_VERSION,
@@ -10,6 +10,7 @@ from ..kubernetes.names import (
     find_name_problem,
     find_namespace_problem,
 )
+from ..kubernetes.problems import InvalidResource, Problem
 from ..parameters.arguments import FILE_EXTENSIONS
 
 

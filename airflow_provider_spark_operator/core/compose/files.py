@@ -11,8 +11,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from ..kubernetes.json_object import InvalidResource, Problem
 from ..kubernetes.names import FILES_DIRECTORY, is_data_key
+from ..kubernetes.problems import InvalidResource, Problem
 from ..parameters.parameters import Parameters, split_list
 
 # Kubernetes allows 1 MiB in a ConfigMap. The application that contains it needs space for its other fields.

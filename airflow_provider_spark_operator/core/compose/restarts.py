@@ -9,7 +9,9 @@ from datetime import timedelta
 from typing import Final
 
 from ..dialects.dialect import dialect_of
-from ..kubernetes.json_object import InvalidResource, Problem, is_integer, to_duration
+from ..kubernetes.json_object import is_integer
+from ..kubernetes.problems import InvalidResource, Problem
+from ..kubernetes.times import to_duration
 from ..parameters.arguments import RESTARTS_BY_AIRFLOW, RESTARTS_BY_CLUSTER
 from ..parameters.parameter_types import is_template
 from ..states.states import RESTART_ATTEMPTS, RESTART_BACKOFF_MILLIS, choose_backoff_millis

@@ -8,8 +8,9 @@ from urllib.parse import urlsplit
 
 from ..dialects.kubeflow import GROUP
 from ..driver.pod.volcano import VOLCANO_STEP
-from ..kubernetes.json_object import JsonObject, Problem, filter_errors, filter_warnings
+from ..kubernetes.json_object import JsonObject
 from ..kubernetes.names import ANNOTATION_LAST_APPLIED, DEFAULT_API_VERSION, build_application_id
+from ..kubernetes.problems import Problem, filter_errors, filter_warnings
 from ..validation.validate import validate_without_status
 from .conversion import Conversion, Draft, FieldReport, Outcome, Status
 from .fields import APPLICATION_FIELDS, ROLES, Field

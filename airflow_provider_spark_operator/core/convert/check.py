@@ -5,7 +5,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
-from ..kubernetes.json_object import Problem, Severity, filter_errors, is_integer
+from ..kubernetes.json_object import is_integer
+from ..kubernetes.problems import Problem, Severity, filter_errors
 from ..models.parse import format_path, name_type
 from ..validation.fields import find_unknown_kubernetes_fields, suggest_field
 from ..validation.json_values import find_json_problems

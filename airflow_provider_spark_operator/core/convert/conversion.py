@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from ..kubernetes.json_object import JsonObject, Problem
+from ..kubernetes.json_object import JsonObject
+from ..kubernetes.problems import Problem
 
 
 class Outcome(StrEnum):

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from ..dialects.kubeflow import GROUP, VERSIONS
-from ..kubernetes.json_object import Problem
+from ..kubernetes.problems import Problem
 from ..models.parse import name_type
 from .application import convert_application, describe_resource, refuse
 from .conversion import Conversion, Status

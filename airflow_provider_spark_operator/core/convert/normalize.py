@@ -4,7 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from ..kubernetes.json_object import JsonObject, Problem, is_integer
+from ..kubernetes.json_object import JsonObject, is_integer
+from ..kubernetes.problems import Problem
 from ..models.parse import name_type
 from ..parameters.pod_settings import format_value
 from .fields import ROLES, Field, Shape

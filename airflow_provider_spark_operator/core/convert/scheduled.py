@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from ..kubernetes.json_object import JsonObject, Problem, filter_errors, filter_warnings
+from ..kubernetes.json_object import JsonObject
 from ..kubernetes.names import OBJECT_RULE, is_object_name
+from ..kubernetes.problems import Problem, filter_errors, filter_warnings
 from ..validation.validate import validate_without_status
 from .application import build_application, describe_resource, report_fields
 from .conversion import Conversion, Draft, Status

@@ -10,8 +10,9 @@ from typing import Final
 from ..driver.configuration.configuration import DriverBuildError
 from ..driver.configuration.resource_names import get_driver_pod_name
 from ..kubernetes import names
-from ..kubernetes.json_object import JsonObject, KubernetesObject, copy_list, copy_object, is_integer, read_time
+from ..kubernetes.json_object import JsonObject, KubernetesObject, copy_list, copy_object, is_integer
 from ..kubernetes.pods import get_object, get_text
+from ..kubernetes.times import read_time
 from ..lifecycle.driver_end import get_main_container
 from ..log.driver_log import split_lines
 from ..parameters.arguments import DEFAULT_TTL_SECONDS, KEEP, TTL_AFTER_SUCCESS_SECONDS

@@ -6,8 +6,9 @@ from typing import Final
 
 from ..driver.configuration.inputs import DRIVER_TEMPLATE_KEY, PYTHON_RUNNER
 from ..driver.pod.volcano import POD_GROUP_JSON_KEY, POD_GROUP_TEMPLATE_KEY, VOLCANO_STEP
-from ..kubernetes.json_object import InvalidResource, JsonObject, Problem, copy_object
+from ..kubernetes.json_object import JsonObject, copy_object
 from ..kubernetes.names import build_master_url
+from ..kubernetes.problems import InvalidResource, Problem
 from ..parameters.parameter_types import (
     VOLCANO,
     YUNIKORN,

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import ClassVar, Final
 
-from ..kubernetes.json_object import JsonObject, KubernetesObject, Problem
+from ..kubernetes.json_object import JsonObject, KubernetesObject
 from ..kubernetes.pods import get_object
+from ..kubernetes.problems import Problem
 from ..parameters.parameters import Parameters
 from .progress import ExecutorState, Phase, Progress, StateEntry
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Final
 
-from ..kubernetes.json_object import Problem
+from ..kubernetes.problems import Problem
 from .apache import Apache
 from .base import Dialect
 from .kubeflow import Kubeflow

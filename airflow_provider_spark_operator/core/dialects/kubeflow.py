@@ -13,17 +13,11 @@ from enum import StrEnum
 from typing import ClassVar, Final
 
 from ..driver.configuration.resource_names import POD_NAME_KEY
-from ..kubernetes.json_object import (
-    InvalidResource,
-    JsonObject,
-    KubernetesObject,
-    Problem,
-    Severity,
-    is_integer,
-    read_time,
-)
+from ..kubernetes.json_object import JsonObject, KubernetesObject, is_integer
 from ..kubernetes.names import DRIVER_CONTAINER, LABEL_QUEUE_NAME
 from ..kubernetes.pods import get_object, get_text
+from ..kubernetes.problems import InvalidResource, Problem, Severity
+from ..kubernetes.times import read_time
 from ..lifecycle.driver_end import get_main_container
 from ..parameters.arguments import DEFAULT_TTL_SECONDS, KEEP
 from ..parameters.parameter_types import RestartPolicy, is_pending, read_flag

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from .json_object import InvalidResource, Problem
 from .names import is_label_selector
+from .problems import InvalidResource, Problem
 
 # A comma inside parentheses separates values, not requirements.
 _PART: Final = re.compile(r"[^,(]++(?:\([^)]*+\)\s*+)?")

@@ -5,7 +5,7 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-from .json_object import Problem
+from .problems import Problem
 
 GROUP = "spark.apache.org"
 # The versions differ only in their apiVersion. The newest comes first.

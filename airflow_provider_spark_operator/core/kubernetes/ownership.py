@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from .json_object import read_time
 from .names import ANNOTATION_CLAIM, APPLICATION_FINALIZER, CLUSTER_FINALIZER, is_namespace, is_object_name
 from .pods import get_object, get_text
+from .times import read_time
 
 APACHE: Final = "fabric8-kubernetes-client"
 """The field manager of the Apache operator."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from .json_object import read_time
+from .times import read_time
 
 _EMPTY: Final[Mapping[str, object]] = {}
 # The check for a dict is faster than the one for any mapping.

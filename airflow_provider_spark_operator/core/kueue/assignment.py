@@ -5,8 +5,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from ..kubernetes import pods
-from ..kubernetes.json_object import InvalidResource, JsonObject, KubernetesObject, Problem
+from ..kubernetes.json_object import JsonObject, KubernetesObject
 from ..kubernetes.names import LABEL_ROLE, ROLE_DRIVER, ROLE_EXECUTOR
+from ..kubernetes.problems import InvalidResource, Problem
 from ..models.application import PodSpecOverride, SparkApplication
 
 _ANNOTATION: Final = "annotation"

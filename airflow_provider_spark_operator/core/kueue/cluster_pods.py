@@ -5,8 +5,9 @@ from typing import Any, Final
 
 from ..cluster_resources.build import build_cluster
 from ..driver.configuration.configuration import parse_memory_mib
-from ..kubernetes.json_object import InvalidResource, JsonObject, Problem
+from ..kubernetes.json_object import JsonObject
 from ..kubernetes.names import LABEL_ROLE, ROLE_MASTER, ROLE_WORKER
+from ..kubernetes.problems import InvalidResource, Problem
 from ..models.cluster import SparkCluster
 from .workload import PodSet, build_template, set_requests
 

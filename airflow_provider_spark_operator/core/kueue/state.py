@@ -5,8 +5,10 @@ from datetime import datetime
 from typing import Final
 
 from ..kubernetes import pods
-from ..kubernetes.json_object import JsonObject, KubernetesObject, cut_middle, read_time, to_utc
+from ..kubernetes.json_object import JsonObject, KubernetesObject
 from ..kubernetes.names import ANNOTATION_READY_EXECUTORS, ROLE_EXECUTOR
+from ..kubernetes.problems import cut_middle
+from ..kubernetes.times import read_time, to_utc
 
 QUOTA_RESERVED: Final = "QuotaReserved"
 ADMITTED: Final = "Admitted"

@@ -14,9 +14,11 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 from typing import Final
 
-from ..kubernetes.json_object import KubernetesObject, join_first, read_time
+from ..kubernetes.json_object import KubernetesObject
 from ..kubernetes.names import CLUSTER_FINALIZER
 from ..kubernetes.pods import get_object, get_text
+from ..kubernetes.problems import join_first
+from ..kubernetes.times import read_time
 from ..kueue import state, steps
 from ..kueue.steps import Unsuitable
 from ..models.cluster import ClusterState, SparkCluster

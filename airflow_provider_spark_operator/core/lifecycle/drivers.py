@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from ..driver.configuration.configuration import DriverBuildError
 from ..driver.configuration.resource_names import get_driver_pod_name
-from ..kubernetes.json_object import JsonObject, read_time
+from ..kubernetes.json_object import JsonObject
 from ..kubernetes.names import (
     GROUP,
     LABEL_APPLICATION_NAME,
@@ -21,6 +21,7 @@ from ..kubernetes.names import (
     build_application_id,
 )
 from ..kubernetes.pods import get_object, get_text
+from ..kubernetes.times import read_time
 from ..models.application import SparkApplication
 from ..states.states import INITIALIZING
 from .policy import find_attempt_start

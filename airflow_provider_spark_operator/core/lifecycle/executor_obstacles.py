@@ -6,7 +6,7 @@ from datetime import datetime
 from math import inf
 
 from ..kubernetes import pods
-from ..kubernetes.json_object import read_time
+from ..kubernetes.times import read_time
 from ..states.reasons import UNSCHEDULABLE
 
 

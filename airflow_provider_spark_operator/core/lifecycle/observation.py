@@ -7,8 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
-from ..kubernetes.json_object import JsonObject, KubernetesObject, read_time
+from ..kubernetes.json_object import JsonObject, KubernetesObject
 from ..kubernetes.names import LABEL_APPLICATION_SELECTOR, LABEL_ROLE, ROLE_EXECUTOR
+from ..kubernetes.times import read_time
 from ..kueue.steps import QueueObservation
 from ..models.application import SparkApplication
 from ..states import reasons

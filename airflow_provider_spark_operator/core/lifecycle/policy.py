@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Final
 
-from ..kubernetes.json_object import to_duration
+from ..kubernetes.times import to_duration
 from ..models import application
 from ..models.base import INT64_MAX
 from ..models.status import ApplicationStatus, AttemptInfo, StateRecord

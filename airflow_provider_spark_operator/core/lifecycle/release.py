@@ -11,8 +11,8 @@ from datetime import timedelta
 from typing import Any
 
 from ..kubernetes import pods
-from ..kubernetes.json_object import format_seconds, to_duration
 from ..kubernetes.names import LABEL_OPERATOR_NAME
+from ..kubernetes.times import format_seconds, to_duration
 from ..states import reasons
 from ..states.states import INITIALIZING, ApplicationState
 from . import policy

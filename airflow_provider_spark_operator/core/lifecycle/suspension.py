@@ -11,8 +11,9 @@ from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from ..kubernetes import pods
-from ..kubernetes.json_object import KubernetesObject, to_duration
+from ..kubernetes.json_object import KubernetesObject
 from ..kubernetes.names import ROLE_DRIVER, ROLE_EXECUTOR
+from ..kubernetes.times import to_duration
 from ..kueue import steps
 from ..kueue.state import needs_ready_condition
 from ..kueue.steps import Unsuitable, find_eviction

@@ -5,7 +5,7 @@ from datetime import timedelta
 from typing import Final
 
 from ..kubernetes import pods
-from ..kubernetes.json_object import format_seconds, to_duration
+from ..kubernetes.times import format_seconds, to_duration
 from ..states import reasons
 from ..states.states import ApplicationState
 from . import policy

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from datetime import datetime
 
-from ..kubernetes.json_object import InvalidResource
+from ..kubernetes.problems import InvalidResource
 from ..models.base import Resource
 from ..models.cluster import ClusterState, ClusterStatus
 from ..models.parse import parse_model

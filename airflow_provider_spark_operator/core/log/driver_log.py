@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Iterable, Mapping
 from typing import Final, TypeAlias
 
-from ..kubernetes.json_object import cut_middle
+from ..kubernetes.problems import cut_middle
 
 LOG_LINES: Final = 10
 LOG_BYTES: Final = 4096

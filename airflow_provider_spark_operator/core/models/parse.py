@@ -7,7 +7,7 @@ from typing import TypeVar
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from ..kubernetes.json_object import InvalidResource, Problem
+from ..kubernetes.problems import InvalidResource, Problem
 from .application import SparkApplication
 from .base import Model
 

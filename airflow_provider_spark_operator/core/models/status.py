@@ -9,7 +9,8 @@ from typing import Annotated, TypeAlias
 from pydantic import AfterValidator, Field
 from pydantic.json_schema import SkipJsonSchema
 
-from ..kubernetes.json_object import JsonObject, to_utc
+from ..kubernetes.json_object import JsonObject
+from ..kubernetes.times import to_utc
 from ..states.states import ApplicationState, SuspendReason
 from .base import Integer, Model
 

@@ -9,8 +9,9 @@ from datetime import timedelta
 from enum import StrEnum
 from typing import Final
 
-from ..kubernetes.json_object import Problem, to_seconds
 from ..kubernetes.names import is_namespace, is_object_name
+from ..kubernetes.problems import Problem
+from ..kubernetes.times import to_seconds
 
 DEFAULT_CONNECTION_ID = "kubernetes_default"
 # The extensions of files with manifests and pod templates.

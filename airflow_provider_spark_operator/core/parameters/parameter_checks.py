@@ -11,8 +11,9 @@ from datetime import timedelta
 from typing import Any, Final
 
 from ..kubernetes import names
-from ..kubernetes.json_object import Problem, is_integer
+from ..kubernetes.json_object import is_integer
 from ..kubernetes.names import CLUSTER_IDENTITY, LABEL_TASK, RESERVED_LABELS, find_name_problem
+from ..kubernetes.problems import Problem
 from ..spark.spot import SPOT_LABELS
 from . import parameter_types as types
 from .arguments import FILE_EXTENSIONS, advise_suffix

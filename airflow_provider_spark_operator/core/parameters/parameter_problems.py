@@ -5,8 +5,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from posixpath import normpath
 from typing import Any, Final, TypeAlias
 
-from ..kubernetes.json_object import Problem
 from ..kubernetes.names import LABEL_QUEUE_NAME
+from ..kubernetes.problems import Problem
 from ..spark.spark_conf import DYNAMIC_ALLOCATION_KEY, IMAGE_KEY, uses_dynamic_allocation
 from ..spark.spot import SPOT_LABELS
 from . import parameter_types

@@ -10,8 +10,8 @@ from datetime import timedelta
 from functools import cache
 from typing import Any, Final, TypeAlias, TypeVar, cast
 
-from ..kubernetes.json_object import to_seconds
 from ..kubernetes.names import ROLE_DRIVER
+from ..kubernetes.times import to_seconds
 
 PODS_ALL: Final = "all"
 PODS_DRIVER: Final = ROLE_DRIVER

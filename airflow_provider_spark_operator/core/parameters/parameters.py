@@ -10,7 +10,7 @@ from datetime import timedelta
 from enum import StrEnum
 from typing import Any, Final
 
-from ..kubernetes.json_object import Problem
+from ..kubernetes.problems import Problem
 from . import parameter_checks as checks
 from . import parameter_types
 from .parameter_types import is_pending

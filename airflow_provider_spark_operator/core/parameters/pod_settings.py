@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from ..kubernetes.json_object import InvalidResource, JsonObject, Problem
+from ..kubernetes.json_object import JsonObject
 from ..kubernetes.names import DRIVER_CONTAINER, EXECUTOR_CONTAINER, ROLE_DRIVER, ROLE_EXECUTOR, is_namespace
+from ..kubernetes.problems import InvalidResource, Problem
 from ..spark.spot import build_spot_pod, find_spot_label
 from .parameter_types import (
     ConfigMap,

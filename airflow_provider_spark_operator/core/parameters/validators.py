@@ -9,8 +9,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, fields
 from typing import Any, Final, TypeAlias
 
-from ..kubernetes.json_object import Problem
 from ..kubernetes.names import is_object_name
+from ..kubernetes.problems import Problem
 from .parameter_types import Group, advise_native, is_pending
 
 Check: TypeAlias = Callable[[str, object], Sequence[Problem]]

@@ -8,7 +8,8 @@ from typing import Final
 from ..dialects.dialect import dialect_of
 from ..dialects.progress import ExecutorState, Phase, Progress, StateEntry, find_last_stop
 from ..kubernetes import pods
-from ..kubernetes.json_object import KubernetesObject, read_time
+from ..kubernetes.json_object import KubernetesObject
+from ..kubernetes.times import read_time
 from ..states.states import INITIALIZING, RUNNING, STARTING, TERMINATED, ApplicationState
 from .pod_spans import PodSpan, read_pod
 

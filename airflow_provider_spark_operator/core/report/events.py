@@ -8,8 +8,8 @@ from typing import Final
 from ..dialects.dialect import dialect_of
 from ..dialects.progress import Progress
 from ..kubernetes import pods
-from ..kubernetes.json_object import read_last_time, read_time
 from ..kubernetes.names import LABEL_APPLICATION_SELECTOR
+from ..kubernetes.times import read_last_time, read_time
 from ..spark.spark_conf import EXECUTOR_PREFIX_KEY
 
 # Events of earlier attempts have expired.

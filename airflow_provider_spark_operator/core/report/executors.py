@@ -7,8 +7,9 @@ from datetime import datetime
 from ..dialects.dialect import dialect_of
 from ..dialects.progress import ExecutorState, Phase, Progress
 from ..kubernetes import pods
-from ..kubernetes.json_object import KubernetesObject, read_time
+from ..kubernetes.json_object import KubernetesObject
 from ..kubernetes.names import LABEL_APPLICATION_SELECTOR, LABEL_EXECUTOR_ID, LABEL_ROLE, ROLE_EXECUTOR
+from ..kubernetes.times import read_time
 from ..spark.spark_conf import uses_dynamic_allocation
 from .events import is_as_young
 

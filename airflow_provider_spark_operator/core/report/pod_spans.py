@@ -9,7 +9,8 @@ from typing import Final
 from ..dialects.dialect import dialect_of
 from ..dialects.progress import ExecutorState, Progress
 from ..kubernetes import pods
-from ..kubernetes.json_object import KubernetesObject, read_first_time, read_last_time, read_time
+from ..kubernetes.json_object import KubernetesObject
+from ..kubernetes.times import read_first_time, read_last_time, read_time
 from .events import EXECUTOR_INFIX, find_pod_names, is_as_young
 from .executors import select_executors
 from .observed_pods import Absence

@@ -7,7 +7,8 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Final
 
-from ..kubernetes.json_object import JsonObject, to_utc
+from ..kubernetes.json_object import JsonObject
+from ..kubernetes.times import to_utc
 from ..log.driver_log import clean_line
 from ..log.secrets import hide_secrets
 

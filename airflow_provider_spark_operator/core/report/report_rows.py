@@ -5,8 +5,9 @@ from typing import Final
 
 from ..dialects.progress import Phase
 from ..kubernetes import pods
-from ..kubernetes.json_object import JsonObject, read_time
+from ..kubernetes.json_object import JsonObject
 from ..kubernetes.names import ROLE_DRIVER, ROLE_EXECUTOR
+from ..kubernetes.times import read_time
 from .record_values import cut_text
 from .run_record import MAX_TRIES, VERSION
 from .timeline_rows import Tone

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Final
 
-from ..kubernetes.json_object import format_duration
+from ..kubernetes.times import format_duration
 from .job_report import JobReport, Scalar
 
 _FIRST_SECONDS: Final = 5.0

@@ -8,7 +8,8 @@ from typing import Final
 from ..dialects.dialect import dialect_of, read_progress
 from ..dialects.progress import Phase, Progress, find_last_stop
 from ..kubernetes import names, pods
-from ..kubernetes.json_object import KubernetesObject, read_time
+from ..kubernetes.json_object import KubernetesObject
+from ..kubernetes.times import read_time
 from ..lifecycle.executor_obstacles import name_executor_obstacle
 from ..verdict.driver_facts import add_driver_facts, confirm_end
 from ..verdict.holds import find_held_application, get_queue

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from html import escape
 from typing import Final, TypeAlias
 
-from ..kubernetes.json_object import format_duration
+from ..kubernetes.times import format_duration
 from .timeline import MarkKind, Timeline
 from .timeline_rows import (
     Bar,

@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import Final
 
 from ..dialects.progress import ExecutorState
-from ..kubernetes.json_object import format_duration
+from ..kubernetes.times import format_duration
 from ..states.states import FAILURE, INITIALIZING, RUNNING, STARTING, ApplicationState
 from .attempts import Attempt, StateSpan
 from .pod_spans import PodSpan, count_unknown_executors

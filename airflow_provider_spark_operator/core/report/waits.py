@@ -10,8 +10,9 @@ from enum import StrEnum
 from typing import Final, TypeAlias
 
 from ..kubernetes import pods
-from ..kubernetes.json_object import KubernetesObject, read_first_time, read_last_time, read_time
+from ..kubernetes.json_object import KubernetesObject
 from ..kubernetes.names import ROLE_DRIVER, ROLE_EXECUTOR
+from ..kubernetes.times import read_first_time, read_last_time, read_time
 from ..states import reasons
 from ..states.states import INITIALIZING, ApplicationState
 from .attempts import Attempt

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping
 
-from ..kubernetes.json_object import InvalidResource, Problem
+from ..kubernetes.problems import InvalidResource, Problem
 
 _ESCAPES = {
     "\\": "\\\\",

@@ -9,9 +9,10 @@ from datetime import timedelta
 from math import ceil
 from typing import Final
 
-from ..kubernetes.json_object import JsonObject, KubernetesObject, read_time
+from ..kubernetes.json_object import JsonObject, KubernetesObject
 from ..kubernetes.names import ROLE_DRIVER, ROLE_EXECUTOR
 from ..kubernetes.pods import OUT_OF_MEMORY, get_number, get_object, get_text, list_objects
+from ..kubernetes.times import read_time
 from ..report.record_values import drop_unknown
 from ..spark.spark_conf import DYNAMIC_ALLOCATION_KEY
 from ..verdict.verdict import Outcome

@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
-from ..kubernetes.json_object import read_time
 from ..kubernetes.names import ROLE_DRIVER, ROLE_EXECUTOR
 from ..kubernetes.pods import get_number, get_object, get_text, list_objects
+from ..kubernetes.times import read_time
 from .metrics import Counts, Peak, Skew, Work
 
 QUANTILES: Final = "0.5,1.0"

@@ -5,7 +5,7 @@ from dataclasses import dataclass, fields, replace
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from ..kubernetes.json_object import format_duration
+from ..kubernetes.times import format_duration
 
 _FIRST_SECONDS: Final = 30.0
 _LONGEST_SECONDS: Final = 600.0

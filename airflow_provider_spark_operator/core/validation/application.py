@@ -15,9 +15,10 @@ from ..driver.configuration.configuration import DriverBuildError
 from ..driver.configuration.inputs import PYTHON_RUNNER, R_RUNNER
 from ..driver.configuration.resource_names import build_attempt_naming
 from ..driver.routes import find_missing_ingress_fields, find_missing_route_fields
-from ..kubernetes.json_object import MAX_PROBLEMS, InvalidResource, JsonObject, Problem, Severity
+from ..kubernetes.json_object import JsonObject
 from ..kubernetes.names import APPLICATION_IDENTITY, OBJECT_RULE, is_object_name
 from ..kubernetes.pods import get_object
+from ..kubernetes.problems import MAX_PROBLEMS, InvalidResource, Problem, Severity
 from ..models.application import (
     ApplicationTolerations,
     DeploymentMode,

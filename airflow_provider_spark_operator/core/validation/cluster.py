@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping
 from itertools import islice
 
 from ..cluster_resources.frame import find_building_problems
-from ..kubernetes.json_object import MAX_PROBLEMS, InvalidResource, Problem, Severity
 from ..kubernetes.names import CLUSTER_IDENTITY
+from ..kubernetes.problems import MAX_PROBLEMS, InvalidResource, Problem, Severity
 from ..models.cluster import SparkCluster, SparkClusterSpec, parse_cluster
 from ..models.parse import name_type
 from .fields import find_unknown_fields

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from ..driver.configuration.configuration import DriverBuildError, is_positive_size, parse_memory_mib
-from ..kubernetes.json_object import Problem, Severity
+from ..kubernetes.problems import Problem, Severity
 from ..models.parse import format_path
 from ..spark.spark_conf import (
     DRIVER_IMAGE_KEY,

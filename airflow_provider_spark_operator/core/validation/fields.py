@@ -4,7 +4,7 @@ import difflib
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final, get_args, get_origin
 
-from ..kubernetes.json_object import Problem, Severity
+from ..kubernetes.problems import Problem, Severity
 from ..models.base import KubernetesType, Model
 from ..models.parse import format_path
 from ..models.status import ForeignRecord

@@ -6,7 +6,7 @@ from itertools import chain
 from typing import Final
 
 from ..kubernetes import names
-from ..kubernetes.json_object import Problem
+from ..kubernetes.problems import Problem
 from ..models.parse import format_path, name_type
 
 _LONGEST_START: Final = 58

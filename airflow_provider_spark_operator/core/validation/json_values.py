@@ -6,7 +6,7 @@ from datetime import date
 from itertools import islice
 from typing import Any, Final, TypeAlias
 
-from ..kubernetes.json_object import MAX_PROBLEMS, Problem
+from ..kubernetes.problems import MAX_PROBLEMS, Problem
 from ..models.parse import format_path
 
 _Location: TypeAlias = tuple[int | str, ...]

@@ -4,8 +4,9 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Final
 
-from ..kubernetes.json_object import LONGEST_MILLIS, Problem, Severity
 from ..kubernetes.pods import get_object
+from ..kubernetes.problems import Problem, Severity
+from ..kubernetes.times import LONGEST_MILLIS
 from ..models.application import ApplicationTolerations
 
 if TYPE_CHECKING:

@@ -5,9 +5,9 @@ from typing import Any, Final
 
 from ..driver.configuration.configuration import Configuration
 from ..driver.pod.template import normalize_template
-from ..kubernetes.json_object import Problem
 from ..kubernetes.names import DATA_KEY_RULE, EXECUTOR_CONTAINER, is_data_key
 from ..kubernetes.pods import get_object, list_objects
+from ..kubernetes.problems import Problem
 from ..kubernetes.quantities import is_quantity
 from ..models.parse import format_path, name_type
 from .identity import find_metadata_problems

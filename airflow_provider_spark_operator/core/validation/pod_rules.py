@@ -7,8 +7,9 @@ from ipaddress import ip_address
 from typing import Any, Final
 
 from ..kubernetes import names
-from ..kubernetes.json_object import Problem, is_integer
+from ..kubernetes.json_object import is_integer
 from ..kubernetes.pods import get_object
+from ..kubernetes.problems import Problem
 from ..kubernetes.quantities import is_quantity, parse_quantity
 from .kubernetes_fields import KUBERNETES_FIELDS
 from .rules import (

@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, TypeAlias
 
-from ..kubernetes.json_object import Problem
 from ..kubernetes.pods import get_object
+from ..kubernetes.problems import Problem
 from ..models.parse import format_path
 from .identity import find_map_problems
 

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Final
 
-from ..kubernetes.json_object import Problem
 from ..kubernetes.names import GROUP
 from ..kubernetes.pods import get_object
+from ..kubernetes.problems import Problem
 from ..models.parse import name_type
 from .application import validate_application
 from .identity import find_metadata_problems, find_namespace_problems, report_unknown_word

@@ -8,7 +8,7 @@ from typing import Final
 from ..dialects.dialect import dialect_of
 from ..dialects.progress import Phase, Progress, StateEntry, find_last_stop, with_driver_deleted, with_driver_status
 from ..kubernetes import pods
-from ..kubernetes.json_object import read_time
+from ..kubernetes.times import read_time
 from ..lifecycle.driver_end import DriverEnd, find_driver_end, get_driver_container
 from ..states.reasons import DRIVER_FAILED, OUT_OF_MEMORY
 from ..states.states import ApplicationState

@@ -12,8 +12,9 @@ from typing import Final
 from ..dialects.dialect import dialect_of
 from ..dialects.progress import Phase, Progress
 from ..kubernetes import pods
-from ..kubernetes.json_object import KubernetesObject, read_last_time, read_time
+from ..kubernetes.json_object import KubernetesObject
 from ..kubernetes.names import LABEL_QUEUE_NAME
+from ..kubernetes.times import read_last_time, read_time
 from ..kueue import state
 from ..log.driver_log import clean_sentence
 from ..states import reasons

@@ -8,8 +8,8 @@ from typing import Final
 from ..dialects.dialect import dialect_of
 from ..dialects.progress import Phase, Progress
 from ..kubernetes import pods
-from ..kubernetes.json_object import read_time
 from ..kubernetes.ownership import LeaseReference, Tenure, find_owner
+from ..kubernetes.times import read_time
 from ..states.reasons import SUSPENDED, UNSCHEDULABLE
 from .advice import advise_on_missing_object
 from .driver_facts import read_event_time, read_name

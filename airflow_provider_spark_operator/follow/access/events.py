@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
-from ...core.kubernetes.json_object import JsonObject, read_time
+from ...core.kubernetes.json_object import JsonObject
+from ...core.kubernetes.times import read_time
 from ...core.log.driver_log import clean_sentence
 from ...core.verdict.driver_facts import read_event_time
 from ...kube.client import KubeClient

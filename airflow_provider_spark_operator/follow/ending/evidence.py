@@ -9,8 +9,9 @@ from datetime import datetime
 
 from ...core.dialects.dialect import list_known_states
 from ...core.dialects.progress import Progress, get_log_lines, had_driver
-from ...core.kubernetes.json_object import JsonObject, read_time
+from ...core.kubernetes.json_object import JsonObject
 from ...core.kubernetes.pods import find_deletion_start, get_status
+from ...core.kubernetes.times import read_time
 from ...core.lifecycle.driver_end import get_driver_container
 from ...core.log.driver_log import LastLines, clean_sentence, redact
 from ...core.log.root_cause import RootCause, explain_cause

@@ -26,8 +26,9 @@ from ...core.compose.files import (
 from ...core.compose.sql import NO_FILE, SqlText, is_sql_file, split_statements
 from ...core.dialects.dialect import dialect_of
 from ...core.driver.configuration.uris import is_local
-from ...core.kubernetes.json_object import InvalidResource, JsonObject, Problem
+from ...core.kubernetes.json_object import JsonObject
 from ...core.kubernetes.names import ANNOTATION_STOP
+from ...core.kubernetes.problems import InvalidResource, Problem
 from ...core.parameters.parameters import Parameters, find_folder_problem, split_list
 from . import driver_script, sql_driver
 from .document import parse_pod_template

@@ -4,8 +4,9 @@ import copy
 from collections.abc import Mapping
 
 from ...core.compose.document import complete_kind, is_model, new_application, override_metadata
-from ...core.kubernetes.json_object import InvalidResource, JsonObject, Problem
+from ...core.kubernetes.json_object import JsonObject
 from ...core.kubernetes.names import APPLICATION_IDENTITY, CLUSTER_IDENTITY
+from ...core.kubernetes.problems import InvalidResource, Problem
 from ...kube.yaml_text import YamlError, describe_position, load_all
 
 _KINDS = {"application": APPLICATION_IDENTITY.kind, "cluster": CLUSTER_IDENTITY.kind}

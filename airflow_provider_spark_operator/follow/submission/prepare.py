@@ -5,7 +5,8 @@ import logging
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ...core.kubernetes.json_object import InvalidResource, JsonObject, Problem, filter_errors, filter_warnings
+from ...core.kubernetes.json_object import JsonObject
+from ...core.kubernetes.problems import InvalidResource, Problem, filter_errors, filter_warnings
 from ...core.validation.validate import validate_without_status
 from ...kube.client import KubeClient
 from ...kube.resources import SPARK_APPLICATIONS, SPARK_CLUSTERS, ResourceType

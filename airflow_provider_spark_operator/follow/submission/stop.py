@@ -7,9 +7,10 @@ from datetime import UTC, datetime, timedelta
 
 from ...core.dialects.dialect import dialect_of, read_progress
 from ...core.dialects.progress import Phase
-from ...core.kubernetes.json_object import JsonObject, format_duration
+from ...core.kubernetes.json_object import JsonObject
 from ...core.kubernetes.names import ANNOTATION_STOP
 from ...core.kubernetes.pods import get_object, shows_annotation
+from ...core.kubernetes.times import format_duration
 from ...kube.backoff import Backoff
 from ...kube.client import KubeClient
 from ...kube.errors import Conflict, Forbidden, NotFound

@@ -9,8 +9,9 @@ from typing import Any, TypeAlias
 
 from ...core.dialects.dialect import dialect_of, read_progress
 from ...core.dialects.progress import find_last_stop
-from ...core.kubernetes.json_object import JsonObject, join_first
+from ...core.kubernetes.json_object import JsonObject
 from ...core.kubernetes.names import ANNOTATION_RESULT_TAKEN_BY, ANNOTATION_TTL_AFTER_SUCCESS
+from ...core.kubernetes.problems import join_first
 from ...core.parameters.arguments import DEFAULT_TTL_SECONDS, IfExists
 from ...core.states.states import STILL_RUNNABLE, ApplicationState
 from ...core.verdict.verdict import Outcome, judge_progress

@@ -10,7 +10,8 @@ from weakref import WeakKeyDictionary
 
 from ...core.dialects.dialect import read_progress
 from ...core.dialects.progress import Progress
-from ...core.kubernetes.json_object import JsonObject, cut_middle
+from ...core.kubernetes.json_object import JsonObject
+from ...core.kubernetes.problems import cut_middle
 from ...core.verdict.driver_facts import has_more_facts
 from ...core.verdict.verdict import Verdict, judge_progress
 from ...kube.backoff import Backoff

@@ -15,8 +15,9 @@ from ...core.driver.attempt import (
     find_application_template_files,
     with_driver_owner,
 )
-from ...core.kubernetes.json_object import InvalidResource, JsonObject
+from ...core.kubernetes.json_object import JsonObject
 from ...core.kubernetes.names import LABEL_APPLICATION_NAME, LABEL_OPERATOR_NAME
+from ...core.kubernetes.problems import InvalidResource
 from ...core.lifecycle.drivers import find_owner_name, is_of_earlier_attempt, is_ours, list_owner_uids
 from ...core.lifecycle.observation import Created, CreateOutcome, Refused
 from ...core.models.application import SparkApplication

@@ -22,7 +22,7 @@ from ...core.driver.configuration.configuration import decode_text
 from ...core.driver.configuration.inputs import DRIVER_TEMPLATE_KEY
 from ...core.driver.pod.template import EXECUTOR_TEMPLATE_KEY
 from ...core.driver.pod.volcano import POD_GROUP_TEMPLATE_KEY
-from ...core.kubernetes.json_object import InvalidResource, Problem
+from ...core.kubernetes.problems import InvalidResource, Problem
 from ...core.log.driver_log import clean_line
 from ...kube.yaml_text import DuplicateKey, ExcessiveYaml, YamlError, describe_position, load, read_json_plain
 

@@ -8,7 +8,7 @@ from contextlib import suppress
 from threading import Thread
 
 from ...core.driver.attempt import NO_TEMPLATES, NamedTemplates, find_application_template_files
-from ...core.kubernetes.json_object import InvalidResource, Problem
+from ...core.kubernetes.problems import InvalidResource, Problem
 from ...core.models.application import SparkApplication
 from .attempt import ReconcileLater
 from .files import LARGEST_TEMPLATE, READ_SECONDS, hide_secrets, load_templates

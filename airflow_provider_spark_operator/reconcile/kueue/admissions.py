@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final
 
-from ...core.kubernetes.json_object import InvalidResource, JsonObject
+from ...core.kubernetes.json_object import JsonObject
+from ...core.kubernetes.problems import InvalidResource
 from ...core.kueue import state
 from ...core.kueue.admission import Admitted, Backoff, Pending, Stale, read_admission
 from ...core.kueue.assignment import AdmissionConflict, TemplateChange, collect_changes, list_flavor_names

@@ -1,6 +1,7 @@
 """The parser of resources, which checks their size and keeps recent applications."""
 
-from ...core.kubernetes.json_object import InvalidResource, JsonObject
+from ...core.kubernetes.json_object import JsonObject
+from ...core.kubernetes.problems import InvalidResource
 from ...core.lifecycle.decisive_fields import is_large
 from ...core.models.application import SparkApplication
 from ...core.models.cluster import SparkCluster

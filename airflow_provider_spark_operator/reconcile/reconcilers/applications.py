@@ -6,9 +6,10 @@ from datetime import datetime
 from functools import partial
 from typing import ClassVar
 
-from ...core.kubernetes.json_object import InvalidResource, JsonObject, KubernetesObject
+from ...core.kubernetes.json_object import JsonObject, KubernetesObject
 from ...core.kubernetes.names import LABEL_OPERATOR_NAME, ROLE_DRIVER, ROLE_EXECUTOR, can_label
 from ...core.kubernetes.pods import has_ended
+from ...core.kubernetes.problems import InvalidResource
 from ...core.kueue.application_pods import build_application_pod_sets
 from ...core.kueue.assignment import change_application
 from ...core.kueue.steps import GiveBackQuota, MarkFinished, MarkPodsReady, QueueAction, ReleaseQuota, RequestAdmission

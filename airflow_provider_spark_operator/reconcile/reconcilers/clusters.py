@@ -17,7 +17,7 @@ from ...core.cluster_resources.build import (
     keep_fixed_fields,
 )
 from ...core.cluster_resources.frame import build_object_name
-from ...core.kubernetes.json_object import InvalidResource, JsonObject
+from ...core.kubernetes.json_object import JsonObject
 from ...core.kubernetes.names import (
     LABEL_CLUSTER_NAME,
     LABEL_OPERATOR_NAME,
@@ -27,6 +27,7 @@ from ...core.kubernetes.names import (
     ROLE_WORKER,
 )
 from ...core.kubernetes.pods import has_ended
+from ...core.kubernetes.problems import InvalidResource
 from ...core.kueue.assignment import AdmissionConflict, TemplateChange, change_document
 from ...core.kueue.cluster_pods import build_cluster_pod_sets
 from ...core.kueue.steps import GiveBackQuota, MarkFinished, MarkPodsReady, QueueAction, ReleaseQuota, RequestAdmission

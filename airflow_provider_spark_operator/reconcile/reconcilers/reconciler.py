@@ -12,7 +12,8 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import ClassVar, Generic, TypeAlias, TypeVar
 
-from ...core.kubernetes.json_object import InvalidResource, JsonObject
+from ...core.kubernetes.json_object import JsonObject
+from ...core.kubernetes.problems import InvalidResource
 from ...core.lifecycle.cluster_decision import ClusterAction, ClusterDecision
 from ...core.lifecycle.decision import Action, AddFinalizer, Decision, RemoveFinalizer, Settings
 from ...core.lifecycle.decisive_fields import is_shortened

@@ -7,7 +7,9 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
 
-from ...core.kubernetes.json_object import InvalidResource, JsonObject, Problem, cut_middle, read_time
+from ...core.kubernetes.json_object import JsonObject
+from ...core.kubernetes.problems import InvalidResource, Problem, cut_middle
+from ...core.kubernetes.times import read_time
 from ...core.lifecycle.decisive_fields import digest_value
 from ...core.models.application import SparkApplication
 from ...core.models.cluster import ClusterState, SparkCluster

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field, replace
 from operator import attrgetter
 from typing import Any
 
-from ...core.kubernetes.json_object import InvalidResource
 from ...core.kubernetes.ownership import LeaseReference
+from ...core.kubernetes.problems import InvalidResource
 from ...core.lifecycle.decision import Settings
 from ...core.spark.properties import parse_properties
 from ...kube.yaml_text import YamlError, load

@@ -9,7 +9,7 @@ import pytest
 
 from airflow_provider_spark_operator.cli.base.errors import ExitCode
 from airflow_provider_spark_operator.cli.local.local_application import compose_local_application
-from airflow_provider_spark_operator.core.kubernetes.json_object import InvalidResource
+from airflow_provider_spark_operator.core.kubernetes.problems import InvalidResource
 from airflow_provider_spark_operator.spark_task import MESSAGE_FILE, MESSAGE_VARIABLE
 from tests.cli.local.test_local import list_folder, write
 from tests.cli.process import read_line, run_command, start_command, wait_for_exit

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from airflow_provider_spark_operator.cli.options.assignment import assign, format_path, parse_assignment, read_value_at
-from airflow_provider_spark_operator.core.kubernetes.json_object import InvalidResource
+from airflow_provider_spark_operator.core.kubernetes.problems import InvalidResource
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from airflow_provider_spark_operator.core.cluster_resources.build import build_cluster
-from airflow_provider_spark_operator.core.kubernetes.json_object import InvalidResource
+from airflow_provider_spark_operator.core.kubernetes.problems import InvalidResource
 from tests.core.cluster_resources.clusters import OPERATOR, build_documents, build_model
 
 ESCAPED = {"allowPrivilegeEscalation": False}

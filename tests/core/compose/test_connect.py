@@ -12,7 +12,7 @@ from airflow_provider_spark_operator.core.compose.connect import (
     get_server_port,
     is_connect_server,
 )
-from airflow_provider_spark_operator.core.kubernetes.json_object import InvalidResource
+from airflow_provider_spark_operator.core.kubernetes.problems import InvalidResource
 
 CONTAINER = "spark-kubernetes-driver"
 

@@ -11,8 +11,8 @@ from airflow_provider_spark_operator.core.compose.document import (
     new_application,
     override_metadata,
 )
-from airflow_provider_spark_operator.core.kubernetes.json_object import InvalidResource
 from airflow_provider_spark_operator.core.kubernetes.names import CLUSTER_IDENTITY
+from airflow_provider_spark_operator.core.kubernetes.problems import InvalidResource
 from airflow_provider_spark_operator.core.models.application import SparkApplication
 
 KUBEFLOW = "sparkoperator.k8s.io/v1beta2"

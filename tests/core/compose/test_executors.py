@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from airflow_provider_spark_operator.core.compose.application import apply_parameters
-from airflow_provider_spark_operator.core.kubernetes.json_object import InvalidResource
+from airflow_provider_spark_operator.core.kubernetes.problems import InvalidResource
 from airflow_provider_spark_operator.core.parameters.parameter_problems import find_problems
 from airflow_provider_spark_operator.core.parameters.parameters import Parameters
 from airflow_provider_spark_operator.core.spark.spot import SPOT_LABELS

@@ -13,7 +13,7 @@ from airflow_provider_spark_operator.core.compose.files import (
     needs_report_module,
     pack_files,
 )
-from airflow_provider_spark_operator.core.kubernetes.json_object import InvalidResource
+from airflow_provider_spark_operator.core.kubernetes.problems import InvalidResource
 from airflow_provider_spark_operator.core.parameters.parameters import Parameters
 
 JOB = LocalFile("jobs/job.py", "job.py", b"x = 1\n")

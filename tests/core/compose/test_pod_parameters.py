@@ -8,7 +8,7 @@ import pytest
 
 from airflow_provider_spark_operator.core.compose.application import apply_parameters
 from airflow_provider_spark_operator.core.compose.document import new_application, override_metadata
-from airflow_provider_spark_operator.core.kubernetes.json_object import InvalidResource, filter_errors
+from airflow_provider_spark_operator.core.kubernetes.problems import InvalidResource, filter_errors
 from airflow_provider_spark_operator.core.parameters.parameter_problems import find_problems
 from airflow_provider_spark_operator.core.parameters.parameter_types import convert_to_plain
 from airflow_provider_spark_operator.core.parameters.parameters import Parameters

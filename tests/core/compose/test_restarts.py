@@ -14,7 +14,7 @@ from airflow_provider_spark_operator.core.compose.restarts import (
     get_backoff,
 )
 from airflow_provider_spark_operator.core.dialects.dialect import APACHE
-from airflow_provider_spark_operator.core.kubernetes.json_object import InvalidResource
+from airflow_provider_spark_operator.core.kubernetes.problems import InvalidResource
 from airflow_provider_spark_operator.core.lifecycle import policy
 from airflow_provider_spark_operator.core.lifecycle.transitions import move_to_next_attempt
 from airflow_provider_spark_operator.core.models.application import RestartConfig

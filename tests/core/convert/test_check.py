@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from airflow_provider_spark_operator.core.convert.check import check_manifest
-from airflow_provider_spark_operator.core.kubernetes.json_object import Severity
+from airflow_provider_spark_operator.core.kubernetes.problems import Severity
 
 # spark-pi-prometheus.yaml is not valid YAML.
 EXAMPLES = Path(__file__).parents[2] / "golden" / "kubeflow_examples"

@@ -7,7 +7,7 @@ import yaml
 
 from airflow_provider_spark_operator.core.convert.conversion import Status
 from airflow_provider_spark_operator.core.convert.document import convert_document
-from airflow_provider_spark_operator.core.kubernetes.json_object import filter_errors
+from airflow_provider_spark_operator.core.kubernetes.problems import filter_errors
 from airflow_provider_spark_operator.core.validation.validate import validate
 
 FOLDER = Path(__file__).parents[2] / "golden" / "kubeflow_examples"

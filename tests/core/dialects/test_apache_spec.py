@@ -6,7 +6,7 @@ import pytest
 
 from airflow_provider_spark_operator.core.dialects.base import Dialect
 from airflow_provider_spark_operator.core.dialects.dialect import APACHE, DIALECTS
-from airflow_provider_spark_operator.core.kubernetes.json_object import InvalidResource
+from airflow_provider_spark_operator.core.kubernetes.problems import InvalidResource
 
 DOCUMENT = {"spec": {"sparkConf": {"spark.driver.memory": "2g", "spark.executor.memory": 3, "spark.x": "y"}}}
 

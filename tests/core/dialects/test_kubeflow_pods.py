@@ -7,7 +7,7 @@ import pytest
 from airflow_provider_spark_operator.core.compose.application import apply_parameters
 from airflow_provider_spark_operator.core.compose.restarts import build_retries
 from airflow_provider_spark_operator.core.dialects.dialect import APACHE, KUBEFLOW
-from airflow_provider_spark_operator.core.kubernetes.json_object import InvalidResource
+from airflow_provider_spark_operator.core.kubernetes.problems import InvalidResource
 from airflow_provider_spark_operator.core.parameters.parameter_types import convert_to_plain
 from airflow_provider_spark_operator.core.parameters.parameters import Parameters
 from airflow_provider_spark_operator.parameters import ConfigMap, DynamicAllocation, RestartPolicy, Secret, Volume

@@ -7,7 +7,7 @@ import pytest
 from airflow_provider_spark_operator.core.compose.application import apply_parameters
 from airflow_provider_spark_operator.core.compose.restarts import build_retries, get_backoff
 from airflow_provider_spark_operator.core.dialects.dialect import KUBEFLOW
-from airflow_provider_spark_operator.core.kubernetes.json_object import InvalidResource
+from airflow_provider_spark_operator.core.kubernetes.problems import InvalidResource
 from airflow_provider_spark_operator.core.parameters.parameters import Parameters
 
 DOCUMENT: dict[str, Any] = {

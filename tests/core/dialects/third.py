@@ -5,7 +5,8 @@ from typing import Any
 
 from airflow_provider_spark_operator.core.dialects.kubeflow import Kubeflow
 from airflow_provider_spark_operator.core.dialects.progress import Phase, Progress
-from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject, KubernetesObject, Problem
+from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject, KubernetesObject
+from airflow_provider_spark_operator.core.kubernetes.problems import Problem
 from airflow_provider_spark_operator.core.parameters.parameters import Parameters
 
 API_VERSION = "spark.example.com/v2"

@@ -1,16 +1,9 @@
-from datetime import timedelta
 from typing import Any
 
 import pytest
 
-from airflow_provider_spark_operator.core.kubernetes.json_object import (
-    InvalidResource,
-    copy_list,
-    copy_object,
-    format_duration,
-    is_integer,
-    join_first,
-)
+from airflow_provider_spark_operator.core.kubernetes.json_object import copy_list, copy_object, is_integer
+from airflow_provider_spark_operator.core.kubernetes.problems import InvalidResource
 
 
 def test_changes_to_copies_do_not_change_document() -> None:
@@ -36,25 +29,3 @@ def test_part_of_another_type_is_reported_with_its_path() -> None:
 @pytest.mark.parametrize(("value", "expected"), [(1, True), (True, False), ("1", False), (1.0, False)])
 def test_booleans_are_not_integers(value: object, expected: bool) -> None:
     assert is_integer(value) is expected
-
-
-def test_first_of_many_names_are_named() -> None:
-    assert join_first(["a", "b"], 5) == "a, b"
-    assert join_first(list("abcdefgh"), 5) == "a, b, c, d, e and 3 more"
-
-
-@pytest.mark.parametrize(
-    ("seconds", "text"),
-    [
-        (0, "0s"),
-        (-5, "0s"),
-        (59.9, "59s"),
-        (60, "1m"),
-        (303, "5m3s"),
-        (7200, "2h"),
-        (183_600, "2d3h"),
-        (90_000, "1d1h"),
-    ],
-)
-def test_duration_has_its_two_largest_units(seconds: float, text: str) -> None:
-    assert format_duration(timedelta(seconds=seconds)) == text

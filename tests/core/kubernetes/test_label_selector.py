@@ -2,8 +2,8 @@ from typing import Any
 
 import pytest
 
-from airflow_provider_spark_operator.core.kubernetes.json_object import InvalidResource
 from airflow_provider_spark_operator.core.kubernetes.label_selector import parse_label_selector, read_label_selector
+from airflow_provider_spark_operator.core.kubernetes.problems import InvalidResource
 
 LABELS = {"team": "sales", "stage": "live", "example.com/priority": "7", "empty": ""}
 

@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from airflow_provider_spark_operator.core.kubernetes.json_object import InvalidResource
+from airflow_provider_spark_operator.core.kubernetes.problems import InvalidResource
 from airflow_provider_spark_operator.core.kueue.cluster_pods import build_cluster_pod_sets
 from tests.core.cluster_resources.clusters import OPERATOR, build_model
 

@@ -10,7 +10,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from airflow_provider_spark_operator.core.dialects.dialect import read_progress
 from airflow_provider_spark_operator.core.kubernetes import pods
-from airflow_provider_spark_operator.core.kubernetes.json_object import to_duration
+from airflow_provider_spark_operator.core.kubernetes.times import to_duration
 from airflow_provider_spark_operator.core.lifecycle import policy
 from airflow_provider_spark_operator.core.lifecycle.application import decide
 from airflow_provider_spark_operator.core.lifecycle.decision import Settings

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from airflow_provider_spark_operator.core.driver.attempt import build_attempt
 from airflow_provider_spark_operator.core.driver.configuration.configuration import DriverBuildError
-from airflow_provider_spark_operator.core.kubernetes.json_object import LONGEST_MILLIS, InvalidResource
+from airflow_provider_spark_operator.core.kubernetes.problems import InvalidResource
+from airflow_provider_spark_operator.core.kubernetes.times import LONGEST_MILLIS
 from airflow_provider_spark_operator.core.lifecycle.application import decide
 from airflow_provider_spark_operator.core.lifecycle.decision import Settings
 from airflow_provider_spark_operator.core.lifecycle.observation import (

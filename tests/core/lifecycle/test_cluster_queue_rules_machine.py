@@ -8,7 +8,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import initialize, precondition, rule
 
-from airflow_provider_spark_operator.core.kubernetes.json_object import read_time
+from airflow_provider_spark_operator.core.kubernetes.times import read_time
 from airflow_provider_spark_operator.core.kueue import state
 from airflow_provider_spark_operator.core.kueue.admission import Admitted, Stale, read_admission
 from airflow_provider_spark_operator.core.kueue.cluster_pods import build_cluster_pod_sets

@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from airflow_provider_spark_operator.core.kubernetes.json_object import to_duration
+from airflow_provider_spark_operator.core.kubernetes.times import to_duration
 from airflow_provider_spark_operator.core.lifecycle import policy
 from airflow_provider_spark_operator.core.lifecycle.transitions import move, move_to_next_attempt
 from airflow_provider_spark_operator.core.models.application import (

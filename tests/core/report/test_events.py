@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 
 from airflow_provider_spark_operator.core.dialects.dialect import read_progress
-from airflow_provider_spark_operator.core.kubernetes.json_object import read_first_time, read_last_time
+from airflow_provider_spark_operator.core.kubernetes.times import read_first_time, read_last_time
 from airflow_provider_spark_operator.core.report.events import PodNames, find_pod_names, select_events
 from tests.core.report.documents import at, build_application, build_event, build_spark_pod
 

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from airflow_provider_spark_operator.core.kubernetes.json_object import InvalidResource, Problem
+from airflow_provider_spark_operator.core.kubernetes.problems import InvalidResource, Problem
 from airflow_provider_spark_operator.core.spark.properties import format_properties, parse_properties
 
 # Surrogates cannot be encoded, so that Java cannot write them.

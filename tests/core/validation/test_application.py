@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 
 from airflow_provider_spark_operator.core.driver.attempt import build_attempt
-from airflow_provider_spark_operator.core.kubernetes.json_object import InvalidResource, Problem
+from airflow_provider_spark_operator.core.kubernetes.problems import InvalidResource, Problem
 from airflow_provider_spark_operator.core.models.application import RestartCondition
 from airflow_provider_spark_operator.core.models.parse import parse_application
 from airflow_provider_spark_operator.core.validation.application import find_accepted_problems, validate_application

@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from airflow_provider_spark_operator.core.kubernetes.json_object import InvalidResource, Problem
+from airflow_provider_spark_operator.core.kubernetes.problems import InvalidResource, Problem
 from airflow_provider_spark_operator.core.models.cluster import SparkCluster, parse_cluster
 from airflow_provider_spark_operator.core.validation.cluster import validate_cluster
 from airflow_provider_spark_operator.core.validation.validate import validate

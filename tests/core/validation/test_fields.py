@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from airflow_provider_spark_operator.core.kubernetes.json_object import Severity
+from airflow_provider_spark_operator.core.kubernetes.problems import Severity
 from airflow_provider_spark_operator.core.validation.application import validate_application
 from airflow_provider_spark_operator.core.validation.cluster import validate_cluster
 from airflow_provider_spark_operator.core.validation.kubernetes_fields import KUBERNETES_FIELDS, KUBERNETES_VERSION

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from airflow_provider_spark_operator.core.kubernetes.json_object import Problem
+from airflow_provider_spark_operator.core.kubernetes.problems import Problem
 from airflow_provider_spark_operator.core.validation.application import validate_application
 from airflow_provider_spark_operator.core.validation.cluster import validate_cluster
 from airflow_provider_spark_operator.core.validation.json_values import find_json_problems

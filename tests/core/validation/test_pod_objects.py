@@ -7,7 +7,7 @@ import pytest
 from airflow_provider_spark_operator.core.convert.check import check_manifest
 from airflow_provider_spark_operator.core.convert.document import convert_document
 from airflow_provider_spark_operator.core.driver.attempt import build_attempt
-from airflow_provider_spark_operator.core.kubernetes.json_object import filter_errors
+from airflow_provider_spark_operator.core.kubernetes.problems import filter_errors
 from airflow_provider_spark_operator.core.models.parse import parse_application
 from airflow_provider_spark_operator.core.validation.pod_objects import LARGEST_CONFIG_MAP
 from airflow_provider_spark_operator.core.validation.validate import validate

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from airflow_provider_spark_operator.core.kubernetes.json_object import Problem
+from airflow_provider_spark_operator.core.kubernetes.problems import Problem
 from airflow_provider_spark_operator.core.validation.kubernetes_fields import KUBERNETES_FIELDS
 from airflow_provider_spark_operator.core.validation.pod_objects import find_object_problems, find_value_problems
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import yaml
 
-from airflow_provider_spark_operator.core.kubernetes.json_object import Severity, filter_errors, filter_warnings
+from airflow_provider_spark_operator.core.kubernetes.problems import Severity, filter_errors, filter_warnings
 from airflow_provider_spark_operator.core.validation.validate import validate, validate_without_status
 from tests.builders import build_application_document
 from tests.core.cluster_resources.clusters import build_cluster_document

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from airflow_provider_spark_operator.core.kubernetes.json_object import InvalidResource
 from airflow_provider_spark_operator.core.kubernetes.names import (
     ANNOTATION_TASK_INSTANCE_ID,
     ANNOTATION_TRY_NUMBER,
     LABEL_TASK,
 )
+from airflow_provider_spark_operator.core.kubernetes.problems import InvalidResource
 from airflow_provider_spark_operator.core.parameters.arguments import IfExists
 from airflow_provider_spark_operator.follow.access.reference import ApplicationReference, DeletionStuck, NameTaken
 from airflow_provider_spark_operator.follow.submission.cancel import CancelOutcome, cancel

@@ -9,7 +9,7 @@ import fsspec
 import pytest
 from fsspec.implementations.memory import MemoryFileSystem
 
-from airflow_provider_spark_operator.core.kubernetes.json_object import InvalidResource
+from airflow_provider_spark_operator.core.kubernetes.problems import InvalidResource
 from airflow_provider_spark_operator.reconcile.attempts import files
 from airflow_provider_spark_operator.reconcile.attempts.files import (
     LARGEST_FILE,

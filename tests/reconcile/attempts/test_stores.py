@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import fsspec
 import pytest
 
-from airflow_provider_spark_operator.core.kubernetes.json_object import InvalidResource
+from airflow_provider_spark_operator.core.kubernetes.problems import InvalidResource
 from airflow_provider_spark_operator.reconcile.attempts.files import read_templates
 from tests.reconcile.store import serve_file
 

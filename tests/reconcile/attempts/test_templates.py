@@ -7,7 +7,7 @@ from threading import Thread
 
 import pytest
 
-from airflow_provider_spark_operator.core.kubernetes.json_object import InvalidResource
+from airflow_provider_spark_operator.core.kubernetes.problems import InvalidResource
 from airflow_provider_spark_operator.core.models.parse import parse_application
 from airflow_provider_spark_operator.core.states.states import ApplicationState
 from airflow_provider_spark_operator.kube.resources import PODS

@@ -2,7 +2,8 @@ from typing import Any
 
 import pytest
 
-from airflow_provider_spark_operator.core.kubernetes.json_object import InvalidResource, JsonObject
+from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
+from airflow_provider_spark_operator.core.kubernetes.problems import InvalidResource
 from airflow_provider_spark_operator.core.models.parse import parse_application
 from airflow_provider_spark_operator.reconcile.objects import parser
 from airflow_provider_spark_operator.reconcile.objects.parser import ApplicationParser

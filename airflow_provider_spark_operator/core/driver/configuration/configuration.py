@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from decimal import Decimal
 
-from ...kubernetes.json_object import InvalidResource, Problem
+from ...kubernetes.problems import InvalidResource, Problem
 from ...spark.spark_conf import JAVA_BLANKS
 
 _MAX_ENTRIES = 2000
