@@ -14,8 +14,9 @@ from ..core.kubernetes.json_object import JsonObject
 from ..core.kubernetes.problems import InvalidResource
 from ..core.parameters.arguments import find_retention_problem, find_ttl_problem
 from ..core.parameters.parameters import NAMES, Parameters, find_folder_problem
-from ..follow.submission.composition import Composition, FileUnavailable, UploadFailed
+from ..follow.submission.composition import Composition
 from ..follow.submission.document import read_document
+from ..follow.submission.shipment import FileUnavailable, UploadFailed
 from ..follow.submission.stamp import TaskStamp
 from .errors import fail_if_invalid
 from .text_file import read_text_file

@@ -9,7 +9,7 @@ from ..airflow_compat import conf
 from ..core.dialects.progress import StateEntry
 from ..core.kubernetes.names import ROLE_EXECUTOR
 from ..core.kubernetes.pods import ContainerStatus
-from ..core.log.driver_log import SparkLineFilter
+from ..core.log.line_levels import SparkLineFilter
 from ..core.log.secrets import Redaction
 from ..follow.access.pods import ExecutorCount, describe_block
 from ..follow.access.reference import ApplicationReference

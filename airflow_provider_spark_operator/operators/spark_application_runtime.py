@@ -23,8 +23,9 @@ from ..core.parameters.parameter_types import read_seconds
 from ..core.parameters.parameters import Parameters
 from ..core.states.capacity_wait import CapacityWait
 from ..exceptions import SparkApplicationError, SparkSchedulingFailed
-from ..follow.submission.composition import ROWS, Composition
+from ..follow.submission.composition import Composition
 from ..follow.submission.document import read_document
+from ..follow.submission.sql import ROWS
 from ..follow.submission.stamp import TaskStamp
 from ..follow.submission.submit import Submission
 from ..hooks.errors import fail_if_invalid

@@ -12,7 +12,8 @@ from airflow_provider_spark_operator.core.compose.files import CONFIG_MAP_BYTES,
 from airflow_provider_spark_operator.core.kubernetes.problems import InvalidResource, filter_errors
 from airflow_provider_spark_operator.core.parameters.parameters import Parameters
 from airflow_provider_spark_operator.core.validation.application import validate_application
-from airflow_provider_spark_operator.follow.submission.composition import Composition, FileUnavailable, UploadFailed
+from airflow_provider_spark_operator.follow.submission.composition import Composition
+from airflow_provider_spark_operator.follow.submission.shipment import FileUnavailable, UploadFailed
 from airflow_provider_spark_operator.follow.submission.stamp import TaskStamp
 from airflow_provider_spark_operator.hooks.manifest import compose_in_airflow, write_object
 from tests.cluster import Cluster, succeed

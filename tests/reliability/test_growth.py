@@ -15,7 +15,8 @@ from airflow_provider_spark_operator.core.convert.scheduled import parse_schedul
 from airflow_provider_spark_operator.core.driver.attempt import build_attempt
 from airflow_provider_spark_operator.core.kubernetes.label_selector import parse_label_selector
 from airflow_provider_spark_operator.core.kubernetes.problems import InvalidResource
-from airflow_provider_spark_operator.core.log.driver_log import LastLines, LineLevels, redact
+from airflow_provider_spark_operator.core.log.driver_log import LastLines, redact
+from airflow_provider_spark_operator.core.log.line_levels import LineLevels
 from airflow_provider_spark_operator.core.log.root_cause import RootCause
 from airflow_provider_spark_operator.core.log.secrets import MASK, find_secret_places
 from airflow_provider_spark_operator.core.models.parse import parse_application

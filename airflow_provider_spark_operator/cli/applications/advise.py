@@ -12,7 +12,8 @@ from ...core.kubernetes.pods import list_objects
 from ...core.kubernetes.times import read_time
 from ...core.report.record_values import cut_text
 from ...core.spark_metrics.advice import HISTORY_KEY, advise, choose_runs, explain
-from ..airflow_api.client import TOKEN_VARIABLE, RecordedRun, list_latest, open_airflow, require_address
+from ..airflow_api.client import TOKEN_VARIABLE, open_airflow, require_address
+from ..airflow_api.recorded_runs import RecordedRun, list_latest
 from ..base.ages import check_age, parse_duration
 from ..base.errors import ExitCode, print_error, print_note
 from ..base.signals import GRACE_SECONDS, run_until_signal

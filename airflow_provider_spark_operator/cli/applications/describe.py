@@ -9,7 +9,8 @@ from ...core.dialects.progress import Phase
 from ...core.kubernetes.names import LABEL_TASK
 from ...core.kubernetes.pods import get_object, get_status, get_text, list_objects
 from ...core.kubernetes.times import format_duration
-from ...core.log.driver_log import LineLevels, redact
+from ...core.log.driver_log import redact
+from ...core.log.line_levels import LineLevels
 from ...core.log.root_cause import explain_cause
 from ...core.log.secrets import hide_arguments
 from ...core.report.summary import ApplicationSummary
@@ -19,7 +20,8 @@ from ...core.verdict.verdict import FailureKind, Outcome, Verdict
 from ...follow.ending.evidence import Evidence
 from ...kube.client import KubeClient
 from ...kube.errors import NotFound
-from ..base.errors import ExitCode, format_command, report_failures
+from ..base.errors import ExitCode, report_failures
+from ..base.program_name import format_command
 from ..base.styles import style_level, style_state
 from ..options.cluster_access import ClusterOptions, TaskOptions
 from ..options.options import OptionalName, ReportFormat, ReportOutput

@@ -23,8 +23,9 @@ from ...follow.narration.obstacles import describe_wait
 from ...kube.client import KubeClient
 from ...kube.errors import BadRequest
 from ..base.ages import check_duration, parse_duration
-from ..base.errors import CommandError, ExitCode, format_command, print_note
+from ..base.errors import CommandError, ExitCode, print_note
 from ..base.local_home import find_pod_log, read_pod_log
+from ..base.program_name import format_command
 from ..options.cluster_access import ClusterOptions, TaskOptions
 from ..options.completers import complete_executors
 from ..options.declaration import Parameter

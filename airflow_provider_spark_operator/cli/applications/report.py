@@ -19,7 +19,8 @@ from ...core.report.timeline import build_timeline
 from ...follow.access.find import list_served_kinds
 from ...kube.client import KubeClient
 from ...kube.errors import Forbidden
-from ..airflow_api.client import TOKEN_VARIABLE, list_recorded_runs, open_airflow, require_address
+from ..airflow_api.client import TOKEN_VARIABLE, open_airflow, require_address
+from ..airflow_api.recorded_runs import list_recorded_runs
 from ..base.ages import check_age, parse_duration
 from ..base.errors import CommandError, ExitCode, print_error, print_note, report_failures
 from ..base.signals import GRACE_SECONDS, run_until_signal

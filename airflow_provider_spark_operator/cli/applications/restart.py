@@ -17,8 +17,9 @@ from ...follow.submission.prepare import prepare_document
 from ...follow.submission.submit import warn_about
 from ...kube.client import KubeClient
 from ..base.ages import parse_duration
-from ..base.errors import CommandError, ExitCode, format_command, get_program_name, print_note
+from ..base.errors import CommandError, ExitCode, print_note
 from ..base.object_names import require_new_name
+from ..base.program_name import format_command, get_program_name
 from ..options.cluster_access import ClusterOptions, run_with_client
 from ..options.declaration import Parameter
 from ..options.options import ApplicationName, ResultFormat, ResultOutput

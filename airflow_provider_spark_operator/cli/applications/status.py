@@ -19,7 +19,9 @@ from ...follow.ending.evidence import explain_failure, gather_evidence
 from ...follow.narration.holds import find_lost_controller
 from ...follow.narration.obstacles import describe_wait
 from ...kube.client import KubeClient
-from ..base.errors import ExitCode, format_command, paint, report_failures
+from ..base.errors import ExitCode, report_failures
+from ..base.program_name import format_command
+from ..base.streams import paint
 from ..base.styles import style_state
 from ..options.cluster_access import ClusterOptions, TaskOptions
 from ..options.options import TEXT, OptionalName, TextOutput

@@ -21,7 +21,8 @@ from ...kube.backoff import Backoff
 from ...kube.client import KubeClient
 from ...kube.errors import KubeError, NotFound
 from ..base.ages import check_duration, parse_duration
-from ..base.errors import CommandError, ExitCode, format_command, print_note
+from ..base.errors import CommandError, ExitCode, print_note
+from ..base.program_name import format_command
 from ..options.cluster_access import ClusterOptions, run_with_client
 from ..options.declaration import Parameter
 from ..options.options import ApplicationName

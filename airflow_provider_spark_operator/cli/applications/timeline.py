@@ -28,7 +28,8 @@ from ...core.report.timeline_rows import (
 )
 from ...follow.access.snapshot import read_snapshot
 from ...kube.client import KubeClient
-from ..base.errors import CommandError, ExitCode, is_unicode, print_note, report_failures
+from ..base.errors import CommandError, ExitCode, print_note, report_failures
+from ..base.streams import is_unicode
 from ..files.price_file import read_prices
 from ..options.cluster_access import ClusterOptions, TaskOptions
 from ..options.declaration import Parameter

@@ -13,7 +13,8 @@ from typing import Any
 from ...core.kubernetes.problems import filter_errors, filter_warnings
 from ...core.validation.application import validate_application
 from ...kube import yaml_text
-from ..base.errors import CommandError, ExitCode, get_program_name
+from ..base.errors import CommandError, ExitCode
+from ..base.program_name import get_program_name
 
 STANDARD_INPUT = "-"
 LARGEST_INPUT = 16 * 1024 * 1024

@@ -22,7 +22,8 @@ from ...core.parameters.parameter_problems import find_problems
 from ...core.parameters.parameters import Parameters, split_list
 from ...core.spark.spark_conf import DYNAMIC_ALLOCATION_KEY
 from ...core.validation.application import validate_application
-from ...follow.submission.composition import Composition, add_report_settings
+from ...follow.submission.composition import Composition
+from ...follow.submission.shipment import add_report_settings
 from ...local.cluster import WORKLOAD_SERVICE_ACCOUNT
 from ...local.software import SparkMissing, find_spark
 from ..base.errors import CommandError, ExitCode, print_note

@@ -11,7 +11,8 @@ from typing import Annotated
 from ...core.convert.conversion import Conversion, FieldReport, Outcome, Status
 from ...core.convert.document import convert_document
 from ..base.ages import is_time_zone
-from ..base.errors import CommandError, ExitCode, escape_controls, print_error, print_note
+from ..base.errors import CommandError, ExitCode, print_error, print_note
+from ..base.streams import escape_controls
 from ..files.documents import STANDARD_INPUT, DocumentError, describe_source, read_documents
 from ..options.declaration import Parameter
 from ..options.options import DocumentFormat, DocumentOutput

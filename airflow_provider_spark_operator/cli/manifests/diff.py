@@ -15,7 +15,8 @@ from ...follow.access.reference import ApplicationReference
 from ...follow.submission.prepare import prepare_document, set_served_version
 from ...kube.client import KubeClient
 from ...kube.errors import NotFound
-from ..base.errors import ExitCode, paint, print_note
+from ..base.errors import ExitCode, print_note
+from ..base.streams import paint
 from ..files.documents import describe_source
 from ..options.cluster_access import ClusterOptions, run_with_client
 from ..output.log_records import show_warnings

@@ -12,7 +12,8 @@ import click
 
 from ...core.dialects.kubeflow import GROUP, VERSIONS
 from ...core.kubernetes.names import DEFAULT_API_VERSION
-from ..base.errors import CommandError, ExitCode, get_program_name, print_note
+from ..base.errors import CommandError, ExitCode, print_note
+from ..base.program_name import get_program_name
 from ..files.field_tree import Field, build_kubeflow_tree, build_tree, complete_path, list_paths
 from ..options.assignment import format_path
 from ..options.declaration import Parameter, VerbOption

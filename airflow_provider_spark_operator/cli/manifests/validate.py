@@ -8,7 +8,8 @@ from typing import Annotated, Final, TextIO
 
 from ...core.kubernetes.problems import Problem, Severity
 from ...core.validation.validate import validate
-from ..base.errors import ExitCode, escape_controls, paint, print_note
+from ..base.errors import ExitCode, print_note
+from ..base.streams import escape_controls, paint
 from ..files import documents
 from ..options.declaration import Parameter
 from ..options.options import ReportFormat, ReportOutput

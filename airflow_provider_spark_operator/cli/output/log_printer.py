@@ -5,9 +5,10 @@ import sys
 from enum import StrEnum
 from typing import Final
 
-from ...core.log.driver_log import LineLevels, SparkLineFilter
+from ...core.log.line_levels import LineLevels, SparkLineFilter
 from ...follow.logs.attempt_logs import PodLine
-from ..base.errors import is_coloured, paint, print_note
+from ..base.errors import print_note
+from ..base.streams import is_coloured, paint
 from ..base.styles import style_level
 from .terminal import report_hidden
 

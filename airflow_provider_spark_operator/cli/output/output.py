@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 from ...core.kubernetes.json_object import JsonObject
 from ...kube.yaml_writer import dump
-from ..base.errors import escape_controls, is_coloured, is_unicode
+from ..base.streams import escape_controls, is_coloured, is_unicode
 from ..options.options import DocumentFormat
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
-from ..base.errors import paint
+from ..base.streams import paint
 from .output import clean_cell
 from .tables import GAP, NARROWEST, WIDEST_KEYS, Table, build_columns, cut_pair, fold, measure
 

@@ -13,7 +13,7 @@ from itertools import takewhile
 from operator import itemgetter
 from typing import Final, Generic, TypeVar
 
-from ..base.errors import is_unicode, paint
+from ..base.streams import is_unicode, paint
 from .output import clean_cell
 
 GAP: Final = "   "

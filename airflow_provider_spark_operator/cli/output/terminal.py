@@ -17,10 +17,12 @@ from ...core.dialects.progress import StateEntry
 from ...core.kubernetes.names import ROLE_DRIVER
 from ...core.kubernetes.pods import ContainerStatus
 from ...core.kubernetes.times import format_duration
-from ...core.log.driver_log import SparkLineFilter, find_ui_url
+from ...core.log.driver_log import find_ui_url
+from ...core.log.line_levels import SparkLineFilter
 from ...follow.access.pods import ExecutorCount, describe_block
 from ...follow.ending.executor_ends import ExecutorEnd
-from ..base.errors import OutputError, is_unicode, paint, print_note
+from ..base.errors import print_note
+from ..base.streams import OutputError, is_unicode, paint
 from ..base.styles import style_level, style_state
 
 # A container with this reason starts and ends repeatedly. Spark replaces an executor that does not start.

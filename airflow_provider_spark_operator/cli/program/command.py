@@ -11,14 +11,15 @@ import click
 
 from ...core.kubernetes.problems import InvalidResource
 from ...kube.errors import ConfigurationError, KubeError, NoClusterConfigured
-from ..base import errors
+from ..base import errors, streams
+from ..base.program_name import get_program_name
 from ..base.usage_errors import describe_usage_error
 from .program import build_program
 
 
 def run_command(argv: Sequence[str] | None) -> int:
     """Run one command. See `airflow_provider_spark_operator.cli.main`."""
-    errors.prepare_streams()
+    streams.prepare_streams()
     # The context ends with the command: `hide_notes` has no effect on the next one in this process.
     return _finish(copy_context().run(_run_and_report, sys.argv[1:] if argv is None else argv))
 
@@ -27,7 +28,7 @@ def _run(words: Sequence[str]) -> errors.ExitCode:
     """Parse the words and run their verb."""
     program = build_program()
     try:
-        with program.make_context(errors.get_program_name(), list(words)) as context:
+        with program.make_context(get_program_name(), list(words)) as context:
             exit_code: errors.ExitCode = program.invoke(context)
     except click.exceptions.Exit as end:  # after --help or --version
         return errors.ExitCode(end.exit_code)
@@ -50,7 +51,7 @@ def _run_and_report(words: Sequence[str]) -> errors.ExitCode:
     except KeyboardInterrupt:
         errors.print_error("interrupted")
         return errors.ExitCode.INTERRUPTED
-    except errors.OutputError:
+    except streams.OutputError:
         return errors.ExitCode.SUCCESS  # _finish reports it
     except Exception as defect:
         if isinstance(defect, FileNotFoundError) and not _has_working_directory():
@@ -83,7 +84,7 @@ def _finish(exit_code: errors.ExitCode) -> errors.ExitCode:
 
     If results were lost, success becomes a failure, unless the reader closed the pipe (`… | head`).
     """
-    problem = errors.finish_results()
+    problem = streams.finish_results()
     if problem is None or problem.errno == errno.EPIPE:
         return exit_code
     errors.print_error(str(problem))

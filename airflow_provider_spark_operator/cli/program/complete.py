@@ -7,7 +7,8 @@ from typing import Annotated, Final
 
 from click.shell_completion import ShellComplete
 
-from ..base.errors import PROGRAM, CommandError, ExitCode
+from ..base.errors import CommandError, ExitCode
+from ..base.program_name import PROGRAM
 from ..options.declaration import Parameter
 from .program import build_program
 

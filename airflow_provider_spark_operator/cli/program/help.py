@@ -6,7 +6,8 @@ from typing import Annotated
 
 import click
 
-from ..base.errors import MEANINGS, CommandError, ExitCode, get_program_name
+from ..base.errors import MEANINGS, CommandError, ExitCode
+from ..base.program_name import get_program_name
 from ..base.usage_errors import suggest
 from ..options.declaration import Parameter
 from .help_page import fill

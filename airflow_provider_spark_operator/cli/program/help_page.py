@@ -7,7 +7,8 @@ from collections.abc import Sequence
 
 import click
 
-from ..base.errors import PROGRAM, get_program_name, paint
+from ..base.program_name import PROGRAM, get_program_name
+from ..base.streams import paint
 from ..options.declaration import DEFAULT_PANEL, VerbArgument, VerbOption
 from ..options.options import CLUSTER_PANEL
 from .catalogue import VERBS, Group, Section, Verb

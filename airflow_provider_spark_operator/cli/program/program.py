@@ -16,8 +16,9 @@ from click.shell_completion import CompletionItem
 
 from ... import __version__
 from ...core.spark.installation import advise_installation
-from ..base.errors import PROGRAM, CommandError, ExitCode
+from ..base.errors import CommandError, ExitCode
 from ..base.interrupts import raise_on_interrupt
+from ..base.program_name import PROGRAM
 from ..base.usage_errors import suggest
 from ..options.declaration import build_parameters, call_with_groups
 from . import catalogue, help_page

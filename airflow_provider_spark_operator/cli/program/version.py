@@ -1,7 +1,8 @@
 """`spark-operator version`: print the version of this program."""
 
 from ... import __version__
-from ..base.errors import PROGRAM, ExitCode
+from ..base.errors import ExitCode
+from ..base.program_name import PROGRAM
 
 
 def run() -> ExitCode:

@@ -19,11 +19,13 @@ from ...core.parameters.parameter_problems import find_problems
 from ...core.parameters.parameters import DECLARATIONS, NAMES, Parameters
 from ...core.spark.installation import advise_installation
 from ...follow.access.reference import ApplicationReference, NameTaken
-from ...follow.submission.composition import Composition, FileUnavailable, UploadFailed, WriteObject
+from ...follow.submission.composition import Composition
 from ...follow.submission.document import read_document
+from ...follow.submission.shipment import FileUnavailable, UploadFailed, WriteObject
 from ...follow.submission.stamp import NO_TASK
-from ..base.errors import CommandError, ExitCode, get_program_name, print_note
+from ..base.errors import CommandError, ExitCode, print_note
 from ..base.object_names import derive_name
+from ..base.program_name import get_program_name
 from ..files.documents import DocumentError, describe_source, read_documents, require_file, split_list
 from ..options.assignment import assign, parse_assignment, read_value_at
 

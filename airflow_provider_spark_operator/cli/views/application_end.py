@@ -11,7 +11,7 @@ from functools import partial
 from typing import Annotated, Any, Final, TypeAlias
 
 from ...core.kubernetes.times import format_duration
-from ...core.log.driver_log import SparkLineFilter
+from ...core.log.line_levels import SparkLineFilter
 from ...core.report.budget import Budget
 from ...core.report.prices import PriceTable
 from ...core.verdict.verdict import FailureKind, Outcome
@@ -31,7 +31,8 @@ from ...follow.watching.watch import WatchHub
 from ...kube.backoff import Backoff
 from ...kube.client import KubeClient
 from ..base.ages import check_duration, parse_duration
-from ..base.errors import CommandError, ExitCode, get_program_name, hide_notes, print_error, print_note
+from ..base.errors import CommandError, ExitCode, hide_notes, print_error, print_note
+from ..base.program_name import get_program_name
 from ..options.declaration import Parameter
 from ..output.terminal import Terminal, show_progress
 

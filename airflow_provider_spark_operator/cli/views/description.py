@@ -22,7 +22,7 @@ from ...follow.ending.evidence import Evidence, gather_evidence
 from ...follow.narration.holds import find_lost_controller
 from ...follow.narration.obstacles import describe_wait
 from ...kube.client import KubeClient
-from ..base.errors import format_command
+from ..base.program_name import format_command
 
 LOST_EXECUTORS: Final = (
     "Spark deletes the pods of its executors when the application ends. Set spark.kubernetes.executor.podNamePrefix to "

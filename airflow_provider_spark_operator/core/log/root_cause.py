@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import Final
 
-from .driver_log import ExecutorRefusals, clean_line, strip_controls
+from .driver_log import clean_line, strip_controls
+from .executor_refusals import ExecutorRefusals
 
 # A line may have 64 KiB. Messages show less.
 _LOOKED_AT: Final = 1000

@@ -18,7 +18,7 @@ from ..dialects.progress import (
 )
 from ..kubernetes import pods
 from ..lifecycle.driver_end import find_driver_container
-from ..log.driver_log import REFUSED
+from ..log.executor_refusals import REFUSED
 from ..states import reasons
 from ..states.states import ApplicationState, SuspendReason
 from .advice import NO_ROOM, QUOTA_EXCEEDED, advise_on_missing_object, advise_on_refusal, advise_on_scheduling

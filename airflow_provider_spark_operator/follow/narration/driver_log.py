@@ -11,7 +11,8 @@ from weakref import WeakKeyDictionary
 
 from ...core.dialects.progress import Progress, find_driver_period, had_driver
 from ...core.kubernetes.names import ANNOTATION_LOG_POSITION
-from ...core.log.driver_log import LastLines, LineLevels
+from ...core.log.driver_log import LastLines
+from ...core.log.line_levels import LineLevels
 from ...core.log.root_cause import RootCause
 from ...core.parameters.arguments import LONGEST_LOG
 from ...core.report.executor_log import ExecutorLog

@@ -13,7 +13,8 @@ from ...core.kubernetes.json_object import JsonObject
 from ...core.kubernetes.names import ROLE_EXECUTOR
 from ...core.kubernetes.pods import get_status
 from ...core.lifecycle.executor_obstacles import describe_executor_wait
-from ...core.log.driver_log import LineLevels, clean_sentence
+from ...core.log.driver_log import clean_sentence
+from ...core.log.line_levels import LineLevels
 from ...core.report.executor_log import ExecutorLog
 from ...core.report.job_report import JobReport
 from ...core.verdict.driver_reports import describe_refusal

@@ -5,15 +5,8 @@ import pytest
 from airflow_provider_spark_operator.core.dialects.dialect import read_progress
 from airflow_provider_spark_operator.core.dialects.progress import get_log_lines
 from airflow_provider_spark_operator.core.lifecycle.transitions import move, replace_message
-from airflow_provider_spark_operator.core.log.driver_log import (
-    LONGEST,
-    LastLines,
-    LineLevels,
-    SparkLineFilter,
-    append_lines,
-    redact,
-    split_lines,
-)
+from airflow_provider_spark_operator.core.log.driver_log import LONGEST, LastLines, append_lines, redact, split_lines
+from airflow_provider_spark_operator.core.log.line_levels import LineLevels, SparkLineFilter
 from airflow_provider_spark_operator.core.states.states import ApplicationState
 from tests.builders import NOW, build_application_document, build_status
 

@@ -8,7 +8,7 @@ from airflow_provider_spark_operator.core.lifecycle.application import decide
 from airflow_provider_spark_operator.core.lifecycle.decision import Settings
 from airflow_provider_spark_operator.core.lifecycle.observation import Observed, Refused
 from airflow_provider_spark_operator.core.lifecycle.transitions import move, move_to_next_attempt
-from airflow_provider_spark_operator.core.log.driver_log import REFUSED
+from airflow_provider_spark_operator.core.log.executor_refusals import REFUSED
 from airflow_provider_spark_operator.core.models.status import ApplicationStatus, AttemptInfo
 from airflow_provider_spark_operator.core.states import reasons
 from airflow_provider_spark_operator.core.states.states import TERMINATED, ApplicationState

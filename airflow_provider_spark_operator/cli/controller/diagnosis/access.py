@@ -12,7 +12,7 @@ from ....kube import resources
 from ....kube.client import KubeClient
 from ....kube.errors import KubeError, NotFound
 from ....kube.resources import NAMESPACES, PODS, SELF_REVIEWS, SPARK_CLUSTERS, STATEFUL_SETS, ResourceType
-from ...base.errors import PROGRAM
+from ...base.program_name import PROGRAM
 from .finding import Finding, Status, report_error
 
 FORWARD_PERMISSION: Final = Permission(PODS, ("get", "create"), "portforward")

@@ -10,7 +10,8 @@ from typing import Final
 
 from ....kube.errors import Forbidden, KubeError, NotFound
 from ....kube.resources import LOCAL_ACCESS_REVIEWS, NAMESPACES, RESOURCE_QUOTAS, SERVICE_ACCOUNTS
-from ...base.errors import PROGRAM, paint
+from ...base.program_name import PROGRAM
+from ...base.streams import paint
 from ...output.output import clean_cell
 from ...output.tables import measure, print_table
 
