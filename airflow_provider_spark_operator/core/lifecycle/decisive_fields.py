@@ -17,7 +17,7 @@ from ..kubernetes.names import (
     RESERVED_LABELS,
     ROLE_EXECUTOR,
 )
-from ..kubernetes.pods import get_object, list_objects
+from ..kubernetes.pods import get_object, get_text, list_objects
 
 # What decisions read, in the order of its importance: if a part exceeds its limit, the rest is dropped.
 _METADATA: Final = (
@@ -123,7 +123,14 @@ def shorten_workload(workload: dict[str, object]) -> None:
             **_select(spec, ("active",)),
             "podSets": [_select(each, ("name", "count")) for each in list_objects(spec.get("podSets"))],
         },
-        "status": _select(status, ("requeueState", "conditions")),
+        "status": {
+            **_select(status, ("requeueState",)),
+            # A long message of one condition must not displace another condition.
+            "conditions": [
+                {**each, "message": get_text(each.get("message"))[:_MAX_VALUE]}
+                for each in list_objects(status.get("conditions"))
+            ],
+        },
     }
     short = {name: _limit(part, _MAX_SIZES[name], _MAX_TEXT) for name, part in parts.items()}
     workload |= short

@@ -109,6 +109,8 @@ class PodLists:
             KubeError: The pods could not be listed.
         """
         question = self._questions.setdefault(name, _Question(pod))
+        if question.pod != pod:
+            question.pod = None  # another caller needs all of them
         async with self._reading:
             if question.is_open:
                 await asyncio.sleep(max(0.0, self._next - asyncio.get_running_loop().time()))
@@ -130,6 +132,9 @@ class PodLists:
             for question in asked.values():
                 question.error = error
             return
+        except BaseException:  # this caller was cancelled: the others ask again, still in one request
+            self._questions = {other: asked[other] for other in asked if other != name} | self._questions
+            raise
         self._pods_each = max(1.0, len(pods) / len(asked))
         for each, question in asked.items():
             is_alone = len(asked) == 1

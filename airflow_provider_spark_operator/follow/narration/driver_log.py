@@ -20,7 +20,7 @@ from ...core.report.job_report import JobReport, parse_line
 from ...kube.client import KubeClient
 from ...kube.errors import KubeError
 from ..access import side_task
-from ..access.pods import read_driver_pod
+from ..access.pods import has_ended, read_driver_pod
 from ..access.reference import ApplicationReference
 from ..access.requests import annotate
 from ..logs.logs import LogPosition, follow_driver_log, follow_pod_log
@@ -43,6 +43,7 @@ _SAVE_SECONDS = 30.0
 _LAST_SAVE_SECONDS = 2.0
 # The most logs that are read at the same time if a thousand drivers end together. Each needs a connection.
 _CONCURRENT_RESTS = 32
+_QUEUE_SECONDS = 300.0
 # The prefix of lines that report a missing part of the log. The driver did not write these lines.
 _REMARK = "… "
 
@@ -149,7 +150,7 @@ class DriverLog:
             return
         self._attempt = attempt
         await self.close()
-        self._task, self._complete, self._from_start, self._lines = None, False, False, 0
+        self._task, self._complete, self._from_start, self._lines, self._is_queued = None, False, False, 0, False
         self._tail, self._cause, self._levels, self.report = LastLines(), RootCause(), LineLevels(), JobReport()
         self.executors = ExecutorLog()
         self.ended_pod = None
@@ -166,16 +167,18 @@ class DriverLog:
             seen: The progress of the application, whose driver has ended.
         """
         if self._task is None or (self._task.done() and not self._complete):
+            self._is_queued = True
             self._task = side_task.start(self._read_rest(seen), "the rest of the driver's log", self._warn)
-        deadline = asyncio.get_running_loop().time() + _REST_SECONDS
-        read = -1
-        while (
-            not self._task.done()
-            and (self._is_queued or read < self._lines)
-            and asyncio.get_running_loop().time() < deadline
-        ):
-            read = self._lines
+        loop, read = asyncio.get_running_loop(), -1
+        last, deadline = loop.time() + _QUEUE_SECONDS, loop.time() + _REST_SECONDS
+        while not self._task.done() and read < self._lines and loop.time() < deadline:
+            was_queued = self._is_queued
+            read = -1 if was_queued else self._lines
             await asyncio.wait([self._task], timeout=_PAUSE_SECONDS)
+            if was_queued:
+                deadline = min(last, loop.time() + _REST_SECONDS)
+        if self._is_queued and not self._task.done():
+            self._show_remark(logging.WARNING, "other logs were read for too long; the log of this driver is not shown")
         if not self._task.done():
             await self._leave_deleted_driver(seen)
 
@@ -211,7 +214,7 @@ class DriverLog:
         if pod is None:
             self._warn_of_gap(seen)
             return
-        self.ended_pod, self._is_queued = pod, True
+        self.ended_pod = pod if has_ended(pod) else None
         async with _rests.setdefault(asyncio.get_running_loop(), asyncio.Semaphore(_CONCURRENT_RESTS)):
             self._is_queued = False
             longest, position = self._options.longest, self._position

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
-from itertools import chain, islice
+from itertools import islice
 from math import inf
 from typing import TypeAlias
 from weakref import WeakKeyDictionary
@@ -230,32 +230,38 @@ class RunRecorder:
             return
         try:
             await self._read_events(self._client, resource)
-        except TimeoutError:
-            self._gap = f"their Events were not read within {_LAST_READ_SECONDS:g} s"
         except Exception as error:  # the record must not fail the task
             self._gap = self._hide(str(error) or type(error).__name__)
 
     async def _read_events(self, client: KubeClient, resource: KubernetesObject) -> None:
         # A request for Events lets the API server search all Events of the namespace, so most runs send none.
-        asked, found, deadline = set[str](), True, asyncio.get_running_loop().time() + _LAST_READ_SECONDS
+        asked, deadline = set[str](), asyncio.get_running_loop().time() + _LAST_READ_SECONDS
         has_latest = bool(self._logs) and all(log.has_latest for log, _ in self._logs.values())
         may_have_later = is_dynamic(resource) and not has_latest
         requests = _requests.setdefault(client, asyncio.Semaphore(_CONCURRENT))
-        while found:
-            self._final = await asyncio.to_thread(self._build_timeline, resource, client.get_time())
-            unclear = list_unclear_executors(self._final.executors, may_have_later=may_have_later)
-            names = [*islice((name for name in unclear if name not in asked), _MAX_ASKED - len(asked))]
+        while True:
+            final = self._final = await asyncio.to_thread(self._build_timeline, resource, client.get_time())
+            unclear = list_unclear_executors(final.executors, may_have_later=may_have_later)
+            unasked = (name for name in unclear if name not in asked)
+            names = [*islice(unasked, _MAX_ASKED - len(asked))]
             asked.update(names)
-            async with asyncio.timeout_at(deadline):
-                answers = await asyncio.gather(*(self._list_events(client, name, requests) for name in names))
-            found = any(answers)
-            self._events += chain.from_iterable(answers)
-        if len(asked) == _MAX_ASKED:
+            try:
+                async with asyncio.timeout_at(deadline):
+                    found = await asyncio.gather(*(self._list_events(client, name, requests) for name in names))
+            except TimeoutError:
+                self._gap = f"their Events were not read within {_LAST_READ_SECONDS:g} s"
+                self._final = await asyncio.to_thread(self._build_timeline, resource, client.get_time())
+                return
+            if not any(found):
+                break
+        if next(unasked, None) is not None:
             self._gap = f"only the Events of {_MAX_ASKED} of them were read"
 
-    async def _list_events(self, client: KubeClient, pod: str, requests: asyncio.Semaphore) -> list[JsonObject]:
+    async def _list_events(self, client: KubeClient, pod: str, requests: asyncio.Semaphore) -> bool:
         async with requests:
-            return await list_pod_events(client, self._reference.namespace, pod, _MAX_EVENTS)
+            found = await list_pod_events(client, self._reference.namespace, pod, _MAX_EVENTS)
+        self._events += found
+        return bool(found)
 
     async def close(self) -> JsonObject | None:
         """Stop storing, and return the record: the final one if the end is known. None if nothing is known."""

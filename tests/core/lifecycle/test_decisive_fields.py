@@ -132,18 +132,22 @@ def test_part_of_many_finalizers_is_not_taken_for_all_of_them() -> None:
 
 def test_large_workload_of_kueue_keeps_what_decisions_read() -> None:
     labels = {LABEL_APPLICATION_NAME: "pi"}
+    kinds = ("QuotaReserved", "Admitted", "PodsReady", "Requeued", "Evicted", "Finished")
     workload: dict[str, Any] = {
         "apiVersion": "kueue.x-k8s.io/v1beta1",
         "metadata": {"name": "w", "uid": "u", "labels": {**labels, "mine": TEXT}, "annotations": {"mine": TEXT}},
         "spec": {"active": False, "podSets": [{"name": "driver", "count": 1, "template": {"spec": TEXT}}]},
-        "status": {"conditions": [{"type": "Admitted", "status": "True", "message": TEXT}], "admission": {"a": TEXT}},
+        "status": {
+            "conditions": [{"type": kind, "status": "True", "message": TEXT} for kind in kinds],
+            "admission": {"a": TEXT},
+        },
     }
     shorten_workload(workload)
     assert workload == {
         "apiVersion": "kueue.x-k8s.io/v1beta1",
         "metadata": {"name": "w", "uid": "u", "labels": labels, "annotations": {}},
         "spec": {"active": False, "podSets": [{"name": "driver", "count": 1}]},
-        "status": {"conditions": [{"type": "Admitted", "status": "True", "message": "x" * 4096}]},
+        "status": {"conditions": [{"type": kind, "status": "True", "message": "x" * 1000} for kind in kinds]},
     }
     again = dict(workload)
     shorten_workload(again)

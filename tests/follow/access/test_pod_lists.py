@@ -91,14 +91,14 @@ async def test_question_during_a_list_of_the_same_application_is_answered_by_a_l
 async def test_cancelled_question_leaves_the_others_their_answers() -> None:
     server = Server(build_pods("c", 1))
     lists = build(server)
-    tasks = await ask(lists, "a") + await ask(lists, "b", "c")
+    tasks = await ask(lists, "a") + await ask(lists, "b", "c", "d")
     tasks[0].cancel()
     await ask(lists)
-    assert server.selectors[-1] == f"{LABEL} in (b,c)"
+    assert server.selectors[-1] == f"{LABEL} in (b,c,d)"
     tasks[1].cancel()
     server.is_open.set()
-    assert len(await tasks[2]) == 1
-    assert server.selectors[-1] == f"{LABEL}=c"
+    assert [len(await task) for task in tasks[2:]] == [1, 0]
+    assert server.selectors[-1] == f"{LABEL} in (c,d)", "they still share a request"
 
 
 async def test_error_reaches_all_that_share_the_request() -> None:
@@ -152,6 +152,14 @@ async def test_pod_is_read_by_its_name_if_no_other_question_waits() -> None:
     others = [asyncio.create_task(lists.read(name, f"{name}-0")) for name in ("b", "c")]
     assert [len(pods) for pods in await asyncio.gather(first, *others)] == [1, 1, 1]
     assert server.selectors == ["a-1", f"{LABEL} in (b,c)"]
+
+
+async def test_all_pods_are_listed_if_one_of_two_callers_needs_them() -> None:
+    server = Server(build_pods("a", 2))
+    server.is_open.set()
+    lists = build(server)
+    one, every = await asyncio.gather(lists.read("a", "a-0"), lists.read("a"))
+    assert [len(one), len(every)] == [2, 2]
 
 
 @pytest.mark.parametrize("pod", ["missing", "b-0"], ids=["it does not exist", "it belongs to another application"])

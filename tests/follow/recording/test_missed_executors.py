@@ -44,13 +44,14 @@ class EventClient(Client):
         self.asked: list[str] = []
         self.answers = asyncio.Event()
         self.answers.set()
+        self.slow = ""
 
     async def list(self, kind: Any, *arguments: Any, **options: Any) -> Any:
         if kind is not EVENTS:
             return await super().list(kind, *arguments, **options)
         name = options["field_selector"].partition(",")[0].removeprefix("involvedObject.name=")
         self.asked.append(name)
-        await self.answers.wait()
+        await (asyncio.Event() if name == self.slow else self.answers).wait()
         if self.refusal is not None:
             raise self.refusal
         return SimpleNamespace(items=self.events.get(name, []))
@@ -157,6 +158,23 @@ async def test_events_that_must_not_be_read_leave_a_gap() -> None:
     first, second = (gap["why"] for gap in final["missing"] if gap["what"] == "executors")
     assert first == "could not list events in namespace jobs: no"
     assert second == "no pod or Event shows 1 earlier executors, whose pods were deleted"
+
+
+@pytest.mark.usefixtures("no_threads")
+async def test_events_of_exactly_as_many_executors_as_permitted_leave_no_gap() -> None:
+    client = EventClient(build_events(*range(1, 21)))
+    final = await finish(client, 21)
+    assert len(client.asked) == 20
+    assert list_gaps(final) == []
+
+
+@pytest.mark.usefixtures("no_threads")
+async def test_slow_answer_does_not_discard_the_others() -> None:
+    client = EventClient(build_events(1, 2))
+    client.slow = "pi-exec-1"
+    final = await finish(client, 3)
+    assert [each["name"] for each in final["executors"]] == ["pi-exec-3", "pi-exec-2"]
+    assert {"what": "executors", "why": "their Events were not read within 1 s"} in final["missing"]
 
 
 @pytest.mark.usefixtures("no_threads")

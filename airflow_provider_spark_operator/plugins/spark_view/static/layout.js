@@ -46,8 +46,8 @@ export const sumHours = ({ totals: { requested }, allTries }) => allTries?.coreH
 export const findCost = ({ totals, allTries }) => (allTries ? allTries.cost : totals.cost);
 export const readEnd = ({ end, live }, now) => Math.max(readTime(end) ?? 0, live ? now : 0);
 /** Return how long a run has waited before its program ran, in milliseconds. */
-export const measureWaiting = (record, now) => listParts(record, [], readTime(record.begin), readEnd(record, now))
-  .reduce((sum, { begin, end, tone }) => sum + (/^(waiting|starting)$/.test(tone) ? end - begin : 0), 0);
+export const measureWaiting = (record, now) => record.totals.waitingSeconds * 1000 +
+  (/^(waiting|starting)$/.test(listStates(record).at(-1)?.phase) ? readEnd(record, now) - readTime(record.end) : 0);
 /** Return the lanes of a record, from the coordinate `left` to `right`. Those of a live run last until `now`. */
 export function layOut(record, { left = 0, right = 100, least = 0.3, ticks = 10, now = 0 } = {}) {
   const end = readEnd(record, now);

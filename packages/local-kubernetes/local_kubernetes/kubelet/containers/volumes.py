@@ -67,11 +67,12 @@ def refresh_volumes(pod: JsonObject, references: References, folders: PodFolders
 
 
 def make_credentials(folder: Path, api: ApiAccess, namespace: str) -> None:
-    """Write the files of the service accounts of a namespace unless they exist; raises OSError if that fails."""
-    if not (folder / "namespace").exists():
-        _write_file(folder / "token", api.token.encode(), 0o600)
-        _write_file(folder / "ca.crt", api.ca_file.read_bytes(), 0o644)
-        _write_file(folder / "namespace", namespace.encode(), 0o644)
+    """Write the files of the service accounts of a namespace, which a pod can change; raises OSError if that fails."""
+    files = {"token": api.token.encode(), "ca.crt": api.ca_file.read_bytes(), "namespace": namespace.encode()}
+    for name, content in files.items():
+        file = folder / name
+        if not file.is_file() or file.read_bytes() != content:
+            _write_file(file, content, 0o600 if name == "token" else 0o644)
 
 
 def map_mounts(container: JsonObject, volumes: Mapping[str, Path], expand: Callable[[str], str]) -> dict[str, Path]:
