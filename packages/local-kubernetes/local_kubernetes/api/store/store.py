@@ -2,8 +2,8 @@
 
 All methods are synchronous and belong to the event loop's thread, so each is atomic. A new object is copied. The store
 owns the documents that a change returns, and those that it returns itself. Nothing may change them, because the
-versions of an object share their equal parts. `Objects` reads the objects, `Deletion` deletes them, and `Storage` stores
-them. `admission` and `schema` validate the documents of a kind.
+versions of an object share their equal parts. `Objects` reads the objects, `Deletion` deletes them, and `Storage`
+stores them. `admission` and `schema` validate the documents of a kind.
 """
 
 import time
