@@ -6,7 +6,7 @@ allocation most executors end so, and Spark deletes their pods at once.
 
 import re
 from dataclasses import astuple, dataclass, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Final
 
 from ..kubernetes.json_object import JsonObject
@@ -28,8 +28,6 @@ _MESSAGE: Final = re.compile(
 # Lines that describe the container of the executor whose exit code is above them.
 _REASON: Final = re.compile(r"^\s+termination reason: (\w{1,64})")
 _REGULAR: Final = frozenset({"0", "143"})
-# The JVM of a removed executor stops within a second. Its pod can exist much longer.
-_SHUTDOWN: Final = timedelta(milliseconds=500)
 
 
 @dataclass(frozen=True)
@@ -48,8 +46,9 @@ class ExecutorLife:
 
     @property
     def latest(self) -> datetime | None:
-        """When its container ended. None if the log does not show it."""
-        return self.end + _SHUTDOWN if self.end and not self.detail else self.end
+        """When its container ended, in whole seconds as in a pod. None if the log does not show it."""
+        # The JVM of a removed executor stops within some tenths of a second. Its pod can exist much longer.
+        return self.end and self.end.replace(microsecond=0)
 
     def __or__(self, later: "ExecutorLife") -> "ExecutorLife":
         """Return what is known first."""
