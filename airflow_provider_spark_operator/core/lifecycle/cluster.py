@@ -16,9 +16,8 @@ from typing import Final
 
 from ..kubernetes.json_object import KubernetesObject
 from ..kubernetes.names import CLUSTER_FINALIZER
-from ..kubernetes.pods import get_object, get_text
+from ..kubernetes.pods import get_object, get_text, read_deletion_deadline
 from ..kubernetes.problems import join_first
-from ..kubernetes.times import read_time
 from ..kueue import state, steps
 from ..kueue.steps import Unsuitable
 from ..models.cluster import ClusterState, SparkCluster
@@ -41,7 +40,6 @@ from .cluster_decision import (
 )
 from .decision import AT_ONCE, AddFinalizer, RemoveFinalizer, Settings
 from .observation import Created
-from .policy import measure_elapsed
 
 _State = ClusterState
 # No operator restarts a cluster. If the status shows a previous attempt, the controller waits for this time.
@@ -49,8 +47,7 @@ _PAUSE_BETWEEN_ATTEMPTS: Final = timedelta(seconds=300)
 # The controller does not watch the pods of clusters.
 _READINESS_INTERVAL: Final = timedelta(seconds=15)
 _ZERO: Final = timedelta(0)
-# The controller does not watch the pods of clusters. Most pods end within seconds, so the interval grows with the time
-# that has passed.
+# Most pods end within seconds, so the interval grows with the time that has passed.
 _SHORTEST_INTERVAL: Final = timedelta(seconds=1)
 _LONGEST_INTERVAL: Final = timedelta(seconds=15)
 # The time after the end of its grace period, which the deletion time includes, after which a pod counts as stuck.
@@ -95,7 +92,7 @@ def _remove_finalizer(situation: ClusterSituation) -> ClusterDecision:
 
 
 def _await_backoff(situation: ClusterSituation) -> ClusterDecision | None:
-    remaining = _PAUSE_BETWEEN_ATTEMPTS - measure_elapsed(
+    remaining = _PAUSE_BETWEEN_ATTEMPTS - policy.measure_elapsed(
         situation.status.current_state.last_transition_time, situation.now
     )
     if situation.status.previous_attempt_summary is None or remaining <= AT_ONCE:
@@ -233,7 +230,7 @@ def release_pods(situation: ClusterSituation) -> ClusterDecision | None:
     longest = max(holds, default=_ZERO)
     if longest <= _ZERO:
         return None
-    kept = [pod for pod in situation.observed.pods if _read_deletion_time(pod) is None]
+    kept = [pod for pod in situation.observed.pods if read_deletion_deadline(pod) is None]
     if elapsed >= _TERMINATION_LIMIT and (names := _list_names(kept)):
         return situation.wait(_RELEASE_PROBLEMS[situation.state], _describe_kept_pods(names), interval)
     message = f"{len(holds)} pods of the cluster are terminating."
@@ -280,13 +277,9 @@ def _describe_kept_pods(names: list[str]) -> str:
 
 def _measure_hold(pod: KubernetesObject, now: datetime) -> timedelta:
     """Return how long to wait for a pod at most; 0 or less if it counts as stuck."""
-    deleted = _read_deletion_time(pod)
+    deleted = read_deletion_deadline(pod)
     # The garbage collector has yet to delete a pod without a deletion time.
     return _TERMINATION_LIMIT if deleted is None else policy.measure_remaining(_TERMINATION_LIMIT, deleted, now)
-
-
-def _read_deletion_time(pod: KubernetesObject) -> datetime | None:
-    return read_time(get_object(pod.get("metadata")).get("deletionTimestamp"))
 
 
 def _list_names(pods: Iterable[KubernetesObject]) -> list[str]:

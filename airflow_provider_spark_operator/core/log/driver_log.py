@@ -14,9 +14,9 @@ _LINE_LENGTH: Final = 400
 _LONGEST_INDENTATION: Final = 40
 _TAB: Final = 4
 _CONTROL: Final = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|[\x00-\x08\x0b-\x1f\x7f]")
-# Lines in Spark's layout, many of which report the shutdown after an error, and the frames of a stack trace.
 REPORT_MARKER: Final = "spark-task "
 """The begin of a line with a part of the report of the job, the same as in `spark_task.py`, which does I/O."""
+# Lines in Spark's layout, many of which report the shutdown after an error, and the frames of a stack trace.
 _ROUTINE: Final = re.compile(
     rf"\d\d/\d\d/\d\d [\d:]{{8}} (?:(?:INFO|DEBUG) |{HARMLESS})|at [\w$.<>/@-]+\([^)]*\)|\.\.\. \d+ more$"
     rf"|Using Spark's default log4j profile: |{REPEATING}|{REPORT_MARKER}\{{"

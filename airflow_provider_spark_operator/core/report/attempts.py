@@ -7,10 +7,10 @@ from typing import Final
 
 from ..dialects.dialect import dialect_of
 from ..dialects.progress import ExecutorState, Phase, Progress, StateEntry, find_last_stop
-from ..kubernetes import pods
 from ..kubernetes.json_object import KubernetesObject
 from ..kubernetes.times import read_time
 from ..states.states import INITIALIZING, RUNNING, STARTING, TERMINATED, ApplicationState
+from ..verdict.driver_facts import read_creation
 from .pod_spans import PodSpan, read_pod
 
 # The states in which a driver runs: it was requested before.
@@ -128,7 +128,7 @@ def add_drivers(
         drivers: The driver pods that exist.
     """
     found: dict[int, PodSpan] = {}
-    for pod in sorted(drivers, key=_read_creation_text):
+    for pod in sorted(drivers, key=read_creation):
         if number := _find_attempt(attempts, pod):
             found[number] = read_pod(pod, _REGULAR)
 
@@ -141,15 +141,11 @@ def add_drivers(
 
 def _find_attempt(attempts: Sequence[Attempt], pod: KubernetesObject) -> int | None:
     """Return the number of the attempt in which a pod was created. Times of pods have no fractions of seconds."""
-    created = read_time(_read_creation_text(pod))
+    created = read_time(read_creation(pod))
     begun = [one for one in attempts if created and one.begin and one.begin.replace(microsecond=0) <= created]
     # Kubeflow's operator records an attempt after it has created the driver.
     chosen = begun[-1:] or (attempts[:1] if created else attempts[-1:])
     return chosen[0].number if chosen else None
-
-
-def _read_creation_text(pod: KubernetesObject) -> str:
-    return pods.get_text(pods.get_object(pod.get("metadata")).get("creationTimestamp"))
 
 
 def _close(driver: PodSpan, attempt: Attempt) -> PodSpan:

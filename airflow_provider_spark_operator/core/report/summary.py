@@ -11,7 +11,7 @@ from ..kubernetes import names, pods
 from ..kubernetes.json_object import KubernetesObject
 from ..kubernetes.times import read_time
 from ..lifecycle.executor_obstacles import name_executor_obstacle
-from ..verdict.driver_facts import add_driver_facts, confirm_end
+from ..verdict.driver_facts import add_driver_facts, confirm_end, read_creation
 from ..verdict.holds import find_held_application, get_queue
 from ..verdict.obstacles import find_missing_status, name_driver_obstacle
 from ..verdict.verdict import Verdict, judge_progress
@@ -165,13 +165,9 @@ def _name_obstacle(
         return ""
     drivers = select_pods(resource, all_pods, names.ROLE_DRIVER)
     if drivers:
-        return name_driver_obstacle(max(drivers, key=_read_creation), events)
+        return name_driver_obstacle(max(drivers, key=read_creation), events)
     missing = find_missing_status(resource, now)
     return missing.name if missing else ""
-
-
-def _read_creation(pod: KubernetesObject) -> str:
-    return pods.get_text(pods.get_object(pod.get("metadata")).get("creationTimestamp"))
 
 
 def has_ended(seen: Progress) -> bool:

@@ -60,7 +60,6 @@ class Rest:
 async def test_log_that_waits_for_another_one_is_shown(
     monkeypatch: pytest.MonkeyPatch, before: float, begin: float
 ) -> None:
-    monkeypatch.setattr(driver_log, "_CONCURRENT_RESTS", 1)
     rest = Rest(monkeypatch, {"one": begin, "two": 1})
     slots = driver_log._rests.setdefault(asyncio.get_running_loop(), asyncio.Semaphore(1))
     await slots.acquire()
